@@ -195,7 +195,7 @@ $(FAKESNOW)/.done: | prerequisites
 $(ARCHIVE): $(VENV)/.dev
 	@PYSPARK_PYTHON=$(BIN)/python $(BIN)/spark-submit \
 		--driver-java-options '-XX:ArchiveClassesAtExit=$@ -Xlog:disable' \
-		tests/java_archive.py 2> /dev/null || true
+		tests/services/java_archive.py 2> /dev/null || true
 
 $(VENV)/.dev: pyproject.toml constraints.txt | compiler
 	$(call install,dev)

@@ -64,7 +64,6 @@ class CheckpointMismatchError(ModelError, ValueError):
 
     @classmethod
     def from_fingerprints(cls, *, saved: str, expected: str) -> Self:
-        """Report that a saved model was trained on other data or with other settings."""
         return cls(
             f"the saved model has fingerprint {saved}, this run needs {expected}. Point "
             "`model.path` at another folder, or delete the saved model to train again",
@@ -74,7 +73,6 @@ class CheckpointMismatchError(ModelError, ValueError):
 
     @classmethod
     def without_model(cls, key: str, folder: str) -> Self:
-        """Report that a folder in the recipe contains no saved model."""
         return cls(
             f"`{key}` is {folder!r}, which holds no saved model. Set it to the folder that "
             "`model.path` named in an earlier run, or remove the key",
@@ -85,7 +83,6 @@ class CheckpointMismatchError(ModelError, ValueError):
     def from_architectures(
         cls, key: str, folder: str, *, saved: str, expected: str, differs: str
     ) -> Self:
-        """Report that a saved model has the wrong architecture for this run."""
         return cls(
             f"the model in `{key}` {folder!r} has architecture {saved}, this run needs {expected}: "
             f"they differ in {differs}. Set `model` as it was when that model was trained, name "
@@ -119,7 +116,6 @@ class AddressSpaceError(HyperJoinError, MemoryError):
 
     @classmethod
     def below(cls, least: int, *, limit: int) -> Self:
-        """Report the limit and the least that suffices, both in kibibytes as `ulimit` has them."""
         return cls(
             f"`ulimit -v` is {limit}, and the libraries of a run reserve more, most of which they "
             f"never use. Set it to at least {least} or to `unlimited`"
@@ -139,7 +135,6 @@ class NotEnoughMemoryError(HyperJoinError, MemoryError):
     def from_estimate(
         cls, compared: str, *, needed: int, allowed: int, limit: str, remedies: Sequence[str]
     ) -> Self:
-        """Report the estimate and the limit, and the remedies, of which the best comes first."""
         return cls(
             f"this run needs an estimated {needed:,} MiB of memory, and {limit} {allowed:,} MiB: "
             f"it {compared}. {'; or '.join(remedies)}",
@@ -153,7 +148,6 @@ class MissingExtraError(HyperJoinError, ImportError):
 
     @classmethod
     def named(cls, *, extra: str, option: str, package: str) -> Self:
-        """Report the missing package, and the extra that installs it."""
         return cls(
             f"`{option}` needs the package {package}. Install it with "
             f"`pip install 'datahub-hyperjoin[{extra}]'`"
@@ -177,7 +171,6 @@ class UnknownEntityTypeError(CatalogError, LookupError):
 
     @classmethod
     def named(cls, entity: str) -> Self:
-        """Report the entity type that the server does not support."""
         return cls(
             f"DataHub's server has no entity type {entity}. Upgrade the server, or run without "
             "the features that need it",
@@ -190,13 +183,11 @@ class FaultyDecisionsError(HyperJoinError, ValueError):
 
     @classmethod
     def in_file(cls, path: str, faults: Sequence[str]) -> Self:
-        """Report what to correct in the file of decisions."""
         lines = (f"  {fault}" for fault in faults)
         return cls(f"`decisions` is {path!r}. Correct this file:", *lines)
 
     @classmethod
     def of_decision(cls, decision: str, faults: Sequence[str]) -> Self:
-        """Report a new decision that is not written, and what is wrong with its line."""
         start = f"the decision about {decision!r} is not written, since it could not be read back"
         return cls("\n  ".join([f"{start}:", *faults]))
 
@@ -206,7 +197,6 @@ class LiteralSecretError(HyperJoinError, ValueError):
 
     @classmethod
     def in_keys(cls, keys: Sequence[str]) -> Self:
-        """Report the recipe keys that contain a secret."""
         return cls(
             f"the recipe holds a secret as plain text in {', '.join(f'`{key}`' for key in keys)}. "
             "Write `${NAME}` instead and set NAME in the environment; or, if another program "
@@ -226,7 +216,6 @@ class UnwritablePathError(OutputError, ValueError):
 
     @classmethod
     def because(cls, key: str, path: str, *, reason: str) -> Self:
-        """Report why an output path cannot be used, and name the path's recipe key or option."""
         return cls(f"`{key}` is {path!r}, and {reason}. Set another path")
 
 
@@ -235,7 +224,6 @@ class FolderInUseError(OutputError, RuntimeError):
 
     @classmethod
     def named(cls, key: str, folder: str) -> Self:
-        """Report that another run uses a folder, and name the folder's recipe key."""
         return cls(
             f"`{key}` is {folder!r}, and another run uses it now. Start this run when the other "
             "has ended, or set another folder"
@@ -251,7 +239,6 @@ class DamagedFileError(StoredFileError, ValueError):
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Report a file whose content does not match its checksum."""
         return cls(f"{path!r} is damaged: its checksum does not match its content. Delete it")
 
 
@@ -263,5 +250,4 @@ class NoChecksumError(StoredFileError, ValueError):
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Report a file without a checksum."""
         return cls(f"{path!r} was not written by this version of the package. Move or delete it")

@@ -21,7 +21,6 @@ class NothingToLearnError(ModelError, ValueError):
 
     @classmethod
     def from_counts(cls, *, tables: int, keys: int) -> "NothingToLearnError":
-        """Report that the lake has too few tables or key columns for training."""
         return cls(
             f"{number_of(keys, 'key column')} in {number_of(tables, 'table')} are too few to learn "
             "from: at least 2 key columns in 2 tables are needed. Widen `catalog`, or loosen "
@@ -34,7 +33,6 @@ class VectorFileError(ModelError, ValueError):
 
     @classmethod
     def from_path(cls, path: str, *, reason: str) -> "VectorFileError":
-        """Report the file and fastText's reason for rejecting it."""
         return cls(
             f"`model.features.vectors` {path!r} is not a fastText model: {reason} Set it to a .bin "
             "file, or remove the key to train on the lake"
@@ -46,7 +44,6 @@ class VectorTrainingError(ModelError, RuntimeError):
 
     @classmethod
     def from_output(cls, output: str) -> "VectorTrainingError":
-        """Report the last line of fastText's output as the reason why training failed."""
         reason = (output.strip().splitlines() or ["no reason given"])[-1]
         return cls(
             f"fastText could not learn word vectors from this lake: {reason}. Set "
@@ -59,7 +56,6 @@ class NonFiniteLossError(ModelError, ArithmeticError):
 
     @classmethod
     def at_epoch(cls, epoch: int, loss: float) -> "NonFiniteLossError":
-        """Report the epoch in which the loss became infinite or undefined."""
         return cls(f"the loss became {loss} in epoch {epoch}. Lower `model.training.learning_rate`")
 
 
@@ -68,7 +64,6 @@ class CollapsedError(ModelError, ArithmeticError):
 
     @classmethod
     def from_cosine(cls, cosine: float) -> "CollapsedError":
-        """Report that the embeddings of random columns are almost equal."""
         return cls(
             "all embeddings are nearly identical (mean cosine of random pairs "
             f"{cosine:.3f}). Use `model.setting: ours`, or rank without the network: "
@@ -81,7 +76,6 @@ class NoGpuError(ModelError, RuntimeError):
 
     @classmethod
     def on_executor(cls) -> "NoGpuError":
-        """Report that PyTorch sees no GPU in the process of an executor."""
         return cls(
             "PyTorch sees no CUDA device on the executor. Check that "
             "`spark.executor.resource.gpu.discoveryScript` lists the GPUs there"
@@ -97,7 +91,6 @@ class DimensionMismatchError(SearchError, ValueError):
 
     @classmethod
     def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
-        """Report the lengths of the query embeddings and of the indexed embeddings."""
         return cls(
             f"queries have {queries} dimensions, the index has {index}. Encode both with the "
             "same model"
@@ -109,7 +102,6 @@ class EmptyIndexError(SearchError, ValueError):
 
     @classmethod
     def without_columns(cls) -> "EmptyIndexError":
-        """Report that the index is empty because no column of the lake has values."""
         return cls(
             "no column has values, so there is nothing to join. Name further tables, in a recipe "
             "by `catalog` or `connections`, or see the warnings about tables that cannot be read"

@@ -46,7 +46,6 @@ class MissingJavaError(SparkError, OSError):
 
     @classmethod
     def nowhere(cls) -> Self:
-        """Report that neither JAVA_HOME nor PATH leads to Java."""
         return cls(
             "Spark needs Java 17 or newer, and neither JAVA_HOME nor PATH leads to one. Install "
             "it, for example with `apt-get install openjdk-17-jre-headless`, or set "
@@ -55,7 +54,6 @@ class MissingJavaError(SparkError, OSError):
 
     @classmethod
     def refused(cls, java: str) -> Self:
-        """Report that Java exited at once, which usually means that it is too old."""
         return cls(
             f"Spark needs Java 17 or newer, and {java} ended before Spark had started. Read its "
             "messages above, and check `java -version`. Java 17 can be installed, for example, "
@@ -68,7 +66,6 @@ class ProcessStartError(HyperJoinError, OSError):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report why no process starts."""
         return cls(
             f"no process that reads tables can start: {reason.splitlines()[0].rstrip('.')}. Raise "
             "the limits on memory (`ulimit -v`), processes (`ulimit -u`) and open files "
@@ -81,7 +78,6 @@ class ExecutorTaskError(SparkError, RuntimeError):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report why a task failed."""
         return cls(
             f"the task on an executor failed: {reason[:_LONGEST_REASON]}. See what it printed, in "
             "the log of this run"
@@ -105,32 +101,26 @@ class UnreadableTableError(TableWithHeaderError, ValueError):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report why a table cannot be read."""
         return cls(f"cannot be read: {reason[:_LONGEST_REASON]}. Fix the file")
 
     @classmethod
     def not_text(cls) -> Self:
-        """Report that a file with a text extension, such as `.csv`, is binary."""
         return cls.because("its bytes are not text")
 
     @classmethod
     def without_names(cls) -> Self:
-        """Report that all names in a header are blank or repeated."""
         return cls.because("no column has a unique name")
 
     @classmethod
     def with_long_row(cls, most: int) -> Self:
-        """Report that a row of delimited text is too long."""
         return cls.because(f"a row is longer than {most} MiB, or a quote in it is never closed")
 
     @classmethod
     def with_long_lines(cls, most: int) -> Self:
-        """Report that all lines of JSON Lines are too long."""
         return cls.because(f"each of its lines is longer than {most} MiB")
 
     @classmethod
     def with_long_header(cls, most: int) -> Self:
-        """Report that the first row of delimited text is too long for names of columns."""
         return cls.because(
             f"its first line is too long: a field has more than {most:,} characters, so it names "
             "no column, or a quote in it is never closed"
@@ -138,7 +128,6 @@ class UnreadableTableError(TableWithHeaderError, ValueError):
 
     @classmethod
     def ragged(cls, rows: int) -> Self:
-        """Report that no row has as many fields as the header."""
         return cls.because(f"none of its {rows} rows has as many fields as the header")
 
 
@@ -147,17 +136,14 @@ class EmptyTableError(TableWithHeaderError, ValueError):
 
     @classmethod
     def without_content(cls) -> Self:
-        """Report that a file is empty."""
         return cls("is an empty file. Add rows")
 
     @classmethod
     def without_cells(cls) -> Self:
-        """Report that a sheet is empty."""
         return cls("is an empty sheet. Add rows")
 
     @classmethod
     def without_rows(cls) -> Self:
-        """Report that a file has a header but no rows."""
         return cls("has a header but no rows. Add rows")
 
 
@@ -166,7 +152,6 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def because(cls, connection: str, reason: str, code: str = "") -> Self:
-        """Report why a database cannot be read."""
         is_refused = cause_of(reason, code) is Cause.PRIVILEGE and code not in _NO_LOGIN
         advice = (
             "Let the connection's user read the names of its tables, columns and keys"
@@ -177,12 +162,10 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def behind_pool(cls, connection: str, refused: str, fix: str) -> Self:
-        """Report what a pool before a database refuses."""
         return cls(f"the database of `{connection}` cannot be read: {refused}. {fix}")
 
     @classmethod
     def without_driver(cls, connection: str, package: str) -> Self:
-        """Report that a connection's database driver is not installed."""
         return cls(
             f"the database of `{connection}` cannot be read: its driver {package} is not "
             f"installed. Install it with `pip install {_DRIVERS.get(package, package)}`, or name "
@@ -191,7 +174,6 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def without_dialect(cls, connection: str, scheme: str, extra: str) -> Self:
-        """Report that no SQLAlchemy dialect for a URL is installed, and the extra that has it."""
         fix = (
             f"Install it with `pip install 'datahub-hyperjoin[{extra}]'`"
             if extra
@@ -208,7 +190,6 @@ class UnreachableSourceError(CatalogError, OSError):
 
     @classmethod
     def of_catalog(cls, connection: str, reason: str) -> Self:
-        """Report why Spark cannot list the tables of a catalog."""
         return cls(
             f"the catalog of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`spark_catalog`, and the catalog's entries in `spark.settings`"
@@ -216,7 +197,6 @@ class UnreachableSourceError(CatalogError, OSError):
 
     @classmethod
     def of_folder(cls, connection: str, reason: str) -> Self:
-        """Report why Spark cannot list the files of a folder."""
         return cls(
             f"the folder of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`folder`, and that `spark.settings` let Spark reach it"
@@ -228,19 +208,16 @@ class UnreadableRelationError(UnreadableTableError):
 
     @classmethod
     def because(cls, reason: str, code: str = "") -> Self:
-        """Report why a database or catalog does not return the rows of a table."""
         return cls(f"cannot be read: {reason.rstrip('.')}. {cause_of(reason, code).value}")
 
     @classmethod
     def too_slow(cls, seconds: float) -> Self:
-        """Report that reading a table takes longer than its time limit."""
         return cls(
             f"cannot be read: it takes longer than its time limit of {seconds:g} s. Make it faster"
         )
 
     @classmethod
     def removed(cls) -> Self:
-        """Report that a table was removed after it was listed."""
         return cls("cannot be read: it no longer exists. Run again")
 
 
@@ -249,7 +226,6 @@ class UnlikeCatalogError(HyperJoinError, ValueError):
 
     @classmethod
     def in_columns(cls, names: Iterable[str]) -> Self:
-        """Report the columns in which a file differs from the catalog."""
         return cls(
             f"a file differs from the catalog in the columns {name_some(sorted(names))}. Spark's "
             "own readers read the table"
@@ -257,7 +233,6 @@ class UnlikeCatalogError(HyperJoinError, ValueError):
 
     @classmethod
     def unreadable(cls, reason: Exception) -> Self:
-        """Report that a file cannot be read without Spark."""
         return cls(f"a file {reason}. Spark's own readers read the table")
 
 
@@ -266,7 +241,6 @@ class EmptyRelationError(EmptyTableError):
 
     @classmethod
     def without_rows(cls) -> Self:
-        """Report that a table of a database or catalog has no rows."""
         return cls("has no rows. Add rows")
 
 
@@ -275,7 +249,6 @@ class LostWorkerError(UnreadableTableError):
 
     @classmethod
     def by_reading(cls) -> Self:
-        """Report that a worker crashed while it read a table."""
         return cls(
             "cannot be read: it ends the process that reads it, because its bytes are damaged or "
             "its rows take too much memory. Repair it, or divide it into several tables"
@@ -283,7 +256,6 @@ class LostWorkerError(UnreadableTableError):
 
     @classmethod
     def by_reading_on(cls, day: date, *, again: date) -> Self:
-        """Report that a table is skipped, because it crashed a worker in an earlier run."""
         return cls(
             f"is not read: on {day} it ended the process that read it, and it has not changed "
             f"since. It is read again when it changes, or from {again}. Repair it, or divide it "
@@ -292,7 +264,6 @@ class LostWorkerError(UnreadableTableError):
 
     @classmethod
     def by_memory(cls) -> Self:
-        """Report that a table needs more memory than a worker may use."""
         return cls(
             "cannot be read: its rows take more memory than a worker may use. Lower "
             "`profile.max_bytes`, or divide it into several tables"
@@ -304,7 +275,6 @@ class MissingDeltaError(UnreadableTableError):
 
     @classmethod
     def of_table(cls) -> Self:
-        """Report that a Delta table needs the package `deltalake`."""
         return cls(
             "is a Delta table, which needs the package deltalake. Install it with "
             "`pip install 'datahub-hyperjoin[delta]'`"
@@ -316,7 +286,6 @@ class MissingExcelError(UnreadableTableError):
 
     @classmethod
     def of_workbook(cls) -> Self:
-        """Report that a workbook needs the package `python-calamine`."""
         return cls(
             "is a sheet of a workbook, which needs the package python-calamine. Install it with "
             "`pip install 'datahub-hyperjoin[excel]'`"
@@ -328,7 +297,6 @@ class MissingIcebergError(UnreadableTableError):
 
     @classmethod
     def of_table(cls) -> Self:
-        """Report that an Iceberg table needs the package `pyiceberg`."""
         return cls(
             "is an Iceberg table, which needs the package pyiceberg. Install it with "
             "`pip install 'datahub-hyperjoin[iceberg]'`"
@@ -340,12 +308,10 @@ class NoMetadataError(UnreadableTableError):
 
     @classmethod
     def in_file(cls, name: str) -> Self:
-        """Report that a metadata file cannot be parsed."""
         return cls.because(f"{name} is not the metadata of an Iceberg table")
 
     @classmethod
     def of_any_version(cls) -> Self:
-        """Report that no metadata file has a version in its name."""
         return cls.because("its metadata folder has no file with a version")
 
 
@@ -354,7 +320,6 @@ class NotAvroError(UnreadableTableError):
 
     @classmethod
     def at_the_beginning(cls) -> Self:
-        """Report that a file does not begin with the magic bytes of Avro."""
         return cls.because("it does not begin like an Avro file")
 
 
@@ -363,7 +328,6 @@ class TooDeepError(UnreadableTableError):
 
     @classmethod
     def beyond(cls, most: int) -> Self:
-        """Report that a line of JSON is nested more deeply than the limit."""
         return cls.because(f"a line is nested more than {most} levels deep")
 
 
@@ -372,7 +336,6 @@ class UnshippedFileError(UnreadableTableError):
 
     @classmethod
     def at_all(cls) -> Self:
-        """Report that Spark cannot copy a file, with the possible reasons."""
         return cls(
             "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
             "permission to read it, or it is larger than 1 GiB. Grant the permission, or store it "

@@ -16,8 +16,8 @@ from datahub.upgrade import upgrade
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-import clusters
 from datahub_hyperjoin.spark.session import borrow_session
+from services import clusters
 
 # What a machine that others use takes for an example says nothing of the code.
 settings.register_profile("unhurried", deadline=None)

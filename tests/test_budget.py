@@ -26,7 +26,7 @@ from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.errors import NotEnoughMemoryError
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.report import HyperJoinReport
-from handmade import profile_lake
+from lakes.handmade import profile_lake
 
 CODES = [f"c{number}" for number in range(12)]
 TABLES = profile_lake({name: {"carrier": CODES} for name in ("flights", "airlines")})

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from datahub.metadata.schema_classes import StatusClass
-from shop_commands import (
+
+from datahub_hyperjoin.metadata.urns import dataset_urn
+from lakes.shop import Shop, table
+from lakes.shop_commands import (
     CUSTOMER,
     fail,
     joined_shop,
     succeed,
 )
-
-from datahub_hyperjoin.metadata.urns import dataset_urn
-from shop import Shop, table
 
 TOKEN = "eyJhbGciOi.secret"  # noqa: S105 - nobody's
 

@@ -11,7 +11,7 @@ from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.export import ExportFormat
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from shop import Shop, open_shop, table
+from lakes.shop import Shop, open_shop, table
 
 
 @pytest.fixture

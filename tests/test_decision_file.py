@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from written_decisions import decisions
 
 from datahub_hyperjoin.decision_file import (
     WrittenDecision,
@@ -20,6 +19,7 @@ from datahub_hyperjoin.decision_file import (
 )
 from datahub_hyperjoin.errors import FaultyDecisionsError, UnwritablePathError
 from datahub_hyperjoin.joins import Verdict
+from lakes.written_decisions import decisions
 
 HEADER = "left_table,left_column,right_table,right_column,decision"
 CARRIER = WrittenDecision(

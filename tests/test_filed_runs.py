@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from datahub.metadata.schema_classes import GlobalTagsClass, TagAssociationClass
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import ACCEPTED
@@ -15,7 +14,8 @@ from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.tables import Pair
 from gms import Gms
-from lake import column, describe_folder, write_flights
+from lakes.lake import column, describe_folder, write_flights
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 HEADER = "left_table,left_column,right_table,right_column,decision"
 TOWN = (column("airports.csv.town"), column("planes.csv.maker"))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from previews import free_port
 
+from browser.previews import free_port
 from datahub_hyperjoin.http_limits import FewLines, most_connections
 
 SERVER = """

@@ -11,12 +11,12 @@ from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.fs.local_fs import LocalFileSystem
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
-from quick_runs import CARRIER, GivenJoins, join_of
 from typing_extensions import Self
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.findings import Findings
-from lake import write_flights
+from lakes.lake import write_flights
+from lakes.quick_runs import CARRIER, GivenJoins, join_of
 
 _EARLIER = '[{"earlier": true}]'
 

@@ -11,8 +11,8 @@ from datahub.ingestion.run.pipeline import Pipeline
 
 from datahub_hyperjoin.model.llm import naming as names
 from datahub_hyperjoin.report import HyperJoinReport
-from endpoint import Behaviour, Endpoint, hanging_up, naming, refusing, saying
-from lake import write_flights
+from lakes.lake import write_flights
+from services.endpoint import Behaviour, Endpoint, hanging_up, naming, refusing, saying
 
 pytestmark = [
     pytest.mark.usefixtures("without_spark"),

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Suggestion, Verdict
 from datahub_hyperjoin.stages.role_decisions import rank_partners
 from datahub_hyperjoin.tables import ColumnId
-from deciding import Ends, compare, pair
-from handmade import column
+from lakes.deciding import Ends, compare, pair
+from lakes.handmade import column
 
 
 def make_join(ends: Ends, role: Role, joinability: float, verdict: Verdict | None) -> Join:

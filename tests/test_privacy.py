@@ -15,8 +15,8 @@ from datahub.ingestion.run.pipeline import Pipeline
 from datahub_hyperjoin.recipe import HyperJoinConfig
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.storage import read_checked
-from endpoint import Endpoint
-from lake import codes, write_table
+from lakes.lake import codes, write_table
+from services.endpoint import Endpoint
 
 pytestmark = [
     pytest.mark.usefixtures("without_spark"),

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.stages.role_decisions import propose_references
 from datahub_hyperjoin.tables import Pair, pair_of
-from deciding import NO_FACTS, ORDERS, Ends, index_of
-from handmade import Tables, draw, numbers, things
+from lakes.deciding import NO_FACTS, ORDERS, Ends, index_of
+from lakes.handmade import Tables, draw, numbers, things
 
 
 def propose(tables: Tables, facts: CatalogFacts = NO_FACTS) -> set[Ends]:

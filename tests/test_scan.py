@@ -26,7 +26,7 @@ from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.tables import Table, TableId
 from gms import Gms
-from lake import codes, describe, write_table
+from lakes.lake import codes, describe, write_table
 
 pytestmark = [
     pytest.mark.usefixtures("spark"),

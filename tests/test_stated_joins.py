@@ -8,7 +8,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, Role, Verdict
 from datahub_hyperjoin.model.config.sections import paper
 from datahub_hyperjoin.stages.role_decisions import decide_relations, propose_references
-from deciding import (
+from lakes.deciding import (
     CUSTOMER,
     CUSTOMERS,
     DOMAIN,
@@ -26,7 +26,7 @@ from deciding import (
     pair,
     roles,
 )
-from handmade import Tables, column, draw, facts_of, numbers, things
+from lakes.handmade import Tables, column, draw, facts_of, numbers, things
 
 
 @pytest.mark.parametrize("ends", [CUSTOMER, PAYER, SIBLINGS])

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
-from stores import ENVIRONMENT, SECRET, S3Server, refuse_warning, running_s3
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
@@ -28,7 +27,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.tables import Table
-from workbooks import write_workbook
+from lakes.workbooks import write_workbook
+from services.stores import ENVIRONMENT, SECRET, S3Server, refuse_warning, running_s3
 
 SELECTION = TableSelection(platform="file", env="PROD")
 

@@ -12,37 +12,31 @@ class RefusedActionError(HyperJoinError, ValueError):
 
     @classmethod
     def because(cls, faults: Sequence[str]) -> Self:
-        """Report the faults of the configuration, one per line."""
         lines = [f"- {fault}" for fault in faults]
         return cls("Correct the action's configuration:", *lines)
 
     @classmethod
     def without_server(cls) -> Self:
-        """Report that the action has no DataHub server."""
         return cls.because(
             ["`datahub` is missing. Add the section beside `action`, with `server` and `token`"]
         )
 
     @classmethod
     def unreadable_recipe(cls, path: str, reason: str) -> Self:
-        """Report that the recipe's file cannot be read."""
         return cls.because([f"`recipe` is {path!r}, which cannot be read: {reason}"])
 
     @classmethod
     def of_another_source(cls, path: str, kind: str) -> Self:
-        """Report that the recipe runs a source other than `hyperjoin`."""
         fix = "Name a recipe whose `source.type` is `hyperjoin`"
         return cls.because([f"`recipe` is {path!r}, which runs the source {kind!r}. {fix}"])
 
     @classmethod
     def without_server_in_recipe(cls, path: str) -> Self:
-        """Report that the recipe does not write to a DataHub server."""
         fix = "Use its sink `datahub-rest`, because the action changes the catalog itself"
         return cls.because([f"`recipe` is {path!r}, which writes to no server. {fix}"])
 
     @classmethod
     def without_store(cls, path: str) -> Self:
-        """Report that the recipe does not set `profile.store`."""
         fix = "Set `profile.store` to a folder, and run the recipe once"
         return cls.because(
             [f"`recipe` is {path!r}, which would read all tables after every decision. {fix}"]
@@ -50,7 +44,6 @@ class RefusedActionError(HyperJoinError, ValueError):
 
     @classmethod
     def without_model(cls, path: str) -> Self:
-        """Report that the recipe has no saved model, so every run would train a network."""
         fix = "Set `model.path` to a folder, and run the recipe once with `datahub ingest`"
         return cls.because(
             [f"`recipe` is {path!r}, which would train a network after every decision. {fix}"]
@@ -62,7 +55,6 @@ class MalformedEventError(HyperJoinError, ValueError):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report why an event cannot be read."""
         return cls(f"{reason}. Check that the action and the server have the same DataHub release")
 
 
@@ -71,7 +63,6 @@ class UnrecordedRemovalError(HyperJoinError):
 
     @classmethod
     def of_column(cls, column: str, reason: str) -> Self:
-        """Report that the suggestions removed from a column cannot be recorded as rejected."""
         return cls(
             f"the removed suggestions of {column} cannot be recorded as rejected: {reason}. List "
             "them under its *Rejected joins* in DataHub"

@@ -15,7 +15,6 @@ class MissingMcpError(HyperJoinError, ImportError):
 
     @classmethod
     def for_command(cls) -> Self:
-        """Report how to install the package `mcp`."""
         return cls(
             "`hyperjoin mcp` needs the package `mcp`. Run `pip install 'datahub-hyperjoin[mcp]'`"
         )
@@ -26,7 +25,6 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def without_token(cls, host: str, variable: str) -> Self:
-        """Report that the server needs a token because other machines can reach the server."""
         return cls(
             f"other machines can reach `--host {host}`, and no token keeps them out. Set "
             f"{variable} in the environment, or remove `--host`"
@@ -34,7 +32,6 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def deciding_without_token(cls, variable: str) -> Self:
-        """Report that, without a token, every user of this machine could accept or reject joins."""
         return cls(
             "without a token, every user of this machine could accept and reject joins in your "
             f"name. Add `--read-only`, or set {variable} in the environment"
@@ -42,7 +39,6 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def with_short_token(cls, variable: str, least: int) -> Self:
-        """Report that the token is too easy to guess, and how long it must be."""
         return cls(
             f"the token in {variable} can be guessed. Use at least {least} characters without "
             "spaces, such as those of `openssl rand -hex 32`"
@@ -50,7 +46,6 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def without_names(cls, host: str) -> Self:
-        """Report that the server has no host name that clients can use."""
         return cls(
             f"`--host {host}` is no name that clients use. Add `--allow-host` with the name or "
             "address under which they reach the server"

@@ -33,12 +33,10 @@ class MissingFolderError(CatalogError, FileNotFoundError):
 
     @classmethod
     def at(cls, folder: str) -> Self:
-        """Report that the configured folder does not exist."""
         return cls(f"`catalog.folder` is {folder!r}, and no such folder exists. Correct the path")
 
     @classmethod
     def but_file(cls, file: str) -> Self:
-        """Report that the configured folder is a file."""
         return cls(
             f"`catalog.folder` is {file!r}, which is a file. Set the folder that contains it, and "
             "choose tables with `catalog.tables`"
@@ -50,7 +48,6 @@ class NoTablesError(CatalogError, ValueError):
 
     @classmethod
     def in_folder(cls, folder: str, *, seen: int) -> Self:
-        """Report that a local folder contains no table that the recipe allows."""
         return cls(
             f"`catalog.folder` {folder!r} has {number_of(seen, 'file')}, and none holds a table "
             "that `catalog.tables` allows. Check both; table files end in "
@@ -59,7 +56,6 @@ class NoTablesError(CatalogError, ValueError):
 
     @classmethod
     def in_database(cls, connection: str, *, seen: int) -> Self:
-        """Report that a database or Spark catalog has no table that the recipe allows."""
         return cls(
             f"`{connection}` has {number_of(seen, 'table')}, and none that its `tables` and "
             "`schemas` allow. Widen these patterns"
@@ -71,7 +67,6 @@ class UnreadableCatalogError(CatalogError, OSError):
 
     @classmethod
     def because(cls, what: str, reason: str) -> Self:
-        """Report which part of the catalog cannot be read, and why."""
         return cls(
             f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the URL and the "
             "token of the recipe's `sink` or `datahub_api`, and that the token's owner may read "
@@ -80,7 +75,6 @@ class UnreadableCatalogError(CatalogError, OSError):
 
     @classmethod
     def incomplete(cls, urn: str) -> Self:
-        """Report that DataHub omitted an existing entity from a list."""
         return cls(
             f"DataHub's answers are incomplete: it has {urn}, but left it out of a list. Nothing "
             "was changed. Run again when the server is well"
@@ -92,7 +86,6 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str, places: str = "") -> Self:
-        """Report that none of the run's tables is in DataHub on the given platform."""
         start = (
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
             f"example {example!r}."
@@ -107,7 +100,6 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def alike(cls, candidates: str) -> Self:
-        """Report that DataHub has the tables' names in another case, and more than one fits."""
         return cls(
             "DataHub has the names of the tables in another case, and more than one table or "
             "dataset has the same letters. Keep one dataset for each table in DataHub, or ingest "
@@ -116,7 +108,6 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def unclear(cls, candidates: str) -> Self:
-        """Report that several datasets may match each file, so the user must choose."""
         return cls(
             "several datasets may be those of the files, and none is certain. Set `catalog.names` "
             "to the names that the right datasets have, as in `mnt/lake/{table}`: "
@@ -129,7 +120,6 @@ class MissingServerError(CatalogError, ValueError):
 
     @classmethod
     def to_choose_datasets(cls) -> Self:
-        """Report that filtering datasets needs a DataHub server."""
         return cls(
             "`catalog.domains`, `containers` and `tags` filter datasets by what a DataHub server "
             "stores. Configure a `datahub-rest` sink, or remove these keys"
@@ -137,7 +127,6 @@ class MissingServerError(CatalogError, ValueError):
 
     @classmethod
     def to_describe_tables(cls) -> Self:
-        """Report that `catalog.described` needs a DataHub server."""
         return cls(
             "`catalog: datahub` takes the tables from a DataHub server. Configure a `datahub-rest` "
             "sink, or set `catalog.folder` or `connections`"
@@ -149,7 +138,6 @@ class NoRemoteTablesError(NoTablesError):
 
     @classmethod
     def in_folder_of(cls, connection: str, *, seen: int) -> Self:
-        """Report that a connection's remote folder contains no table that the recipe allows."""
         return cls(
             f"the folder of `{connection}` has {number_of(seen, 'file')}, and none holds a table "
             "that its `tables` allow. Check `folder` and `tables`; table files end in "
@@ -162,7 +150,6 @@ class UnreachableStoreError(CatalogError, OSError):
 
     @classmethod
     def because(cls, folder: str, reason: str) -> Self:
-        """Report why a folder cannot be listed, and what to do about it."""
         hints = (
             hint for parts, hint in _STORE_HINTS.items() if any(part in reason for part in parts)
         )

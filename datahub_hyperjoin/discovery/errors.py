@@ -13,7 +13,6 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def without_any(cls) -> Self:
-        """Report that the user named no source."""
         return cls(
             "there is nothing to search. Name a folder, a database's URL or file or, in Python, "
             "pass a dict of data frames"
@@ -21,12 +20,10 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def missing(cls, path: str) -> Self:
-        """Report that a path does not exist."""
         return cls(f"{path!r} does not exist. Correct the path")
 
     @classmethod
     def other_file(cls, path: str) -> Self:
-        """Report a file that is neither a DuckDB nor a SQLite database."""
         return cls(
             f"{path!r} is a file, but no DuckDB or SQLite database. Name the folder that contains "
             "it; all tables in the folder are read"
@@ -34,7 +31,6 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def other_url(cls, scheme: str) -> Self:
-        """Report a URL that does not belong to a supported database."""
         return cls(
             f"{scheme}:// is no database that is read by its URL. Use postgresql://, mysql:// or "
             "sqlite://, or s3://, gs:// or abfss:// for a folder in an object store; for other "
@@ -62,12 +58,10 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def without_tables(cls, source: str, *, kinds: str) -> Self:
-        """Report a source that contains no table."""
         return cls(f"{source!r} contains no table. {kinds}")
 
     @classmethod
     def without_kept_tables(cls, source: str) -> Self:
-        """Report a source of which all tables are excluded."""
         return cls(
             f"all tables of {source!r} are excluded. Exclude fewer with `--exclude` (`exclude` in "
             "Python), or leave the source out"
@@ -75,7 +69,6 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def locked(cls, path: str, reason: str) -> Self:
-        """Report a DuckDB file that is locked, or cannot be opened for another reason."""
         return cls(
             f"{path!r} cannot be opened: {reason.rstrip('.')}. Close the program that writes to "
             "it, and check that this version of DuckDB can read it"
@@ -83,14 +76,12 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def other_value(cls, value: object) -> Self:
-        """Report a source whose type is not supported."""
         return cls(
             f"a source is a {type(value).__name__}. Pass a path, a URL or a dict of data frames"
         )
 
     @classmethod
     def other_frame(cls, name: str, kind: str) -> Self:
-        """Report that a value given as a data frame has another type (`kind`)."""
         return cls(
             f"{name!r} is a {kind}, which is no data frame. Pass frames of pandas, Polars, Arrow "
             "or Spark"
@@ -105,13 +96,11 @@ class UnknownTableError(HyperJoinError, KeyError):
 
     @classmethod
     def named(cls, name: str, *, near: Sequence[str]) -> Self:
-        """Report a name that matches no table, and suggest similar names."""
         hint = f"Did you mean {name_some([*map(repr, near)])}?" if near else "See `.tables`"
         return cls(f"no table is named {name!r}. {hint}")
 
     @classmethod
     def shared(cls, name: str, *, names: Sequence[str]) -> Self:
-        """Report a name that matches several tables."""
         return cls(f"several tables are named {name!r}. Write one of {name_some([*names])}")
 
 
@@ -120,17 +109,14 @@ class NoSqlError(HyperJoinError, LookupError):
 
     @classmethod
     def because(cls, join: str, reason: str) -> Self:
-        """Report why a join has no SQL."""
         return cls(f"{join} has no SQL: {reason}")
 
     @classmethod
     def of_other_run(cls, join: str) -> Self:
-        """Report a join that is not among the joins of this run."""
         return cls(f"{join} is not among these joins. Pass one of `.joins`")
 
     @classmethod
     def disabled(cls) -> Self:
-        """Report that joins have no SQL, because `find_joins` was called with `sql=False`."""
         return cls("this run wrote no SQL. Pass `sql=True` to `find_joins`")
 
 
@@ -139,7 +125,6 @@ class UnknownChoiceError(HyperJoinError, ValueError):
 
     @classmethod
     def of_sql(cls, value: object, *, choices: Sequence[str]) -> Self:
-        """Report that the argument `sql` of `find_joins` is none of its choices."""
         return cls(f"`sql` is {value!r}. Pass {', '.join(map(repr, choices))}, True or False")
 
 
@@ -148,7 +133,6 @@ class ForbiddenValuesError(HyperJoinError, ValueError):
 
     @classmethod
     def on_page(cls) -> Self:
-        """Report that `values=True` contradicts `keep_values=False` in the run's profile."""
         return cls(
             "`values=True` would keep values on the page, which `keep_values=False` of the run's "
             "profile forbids. Leave out one of them"

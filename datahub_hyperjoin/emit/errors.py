@@ -10,7 +10,6 @@ class RefusedError(CatalogError, RuntimeError):
 
     @classmethod
     def definition(cls, urn: str, *, reason: str) -> Self:
-        """Report which property or tag the server refuses to define, and why."""
         return cls(
             f"DataHub's server refuses to define {urn}: {reason.rstrip('.')}. Grant the owner of "
             "the sink's token the privilege to manage structured properties and tags, or set "

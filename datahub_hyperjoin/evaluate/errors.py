@@ -22,7 +22,6 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def missing(cls, path: str) -> Self:
-        """Report that a required file or folder of a labelled lake does not exist."""
         return cls(
             f"{path} is missing. A labelled lake is a folder with tables/*.csv, queries.csv and "
             "ground_truth.csv"
@@ -30,12 +29,10 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unreadable(cls, path: str, *, reason: str) -> Self:
-        """Report that a file is not a CSV file in UTF-8."""
         return cls(f"{path} cannot be read: {reason}. Write it as CSV in UTF-8")
 
     @classmethod
     def without(cls, path: str, *, columns: Sequence[str], header: Sequence[str]) -> Self:
-        """Report that a file lacks required columns."""
         return cls(
             f"{path} has no column {', '.join(columns)}: its header is {','.join(header)!r}. "
             "Add the missing columns"
@@ -43,7 +40,6 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def ragged(cls, path: str, line: int) -> Self:
-        """Report that a row has more or fewer fields than the header."""
         return cls(
             f"{path} line {line} has more or fewer fields than the header. Quote the fields that "
             "contain commas"
@@ -51,12 +47,10 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def repeated(cls, path: str, line: int, *, query: str) -> Self:
-        """Report that a query column is listed twice."""
         return cls(f"{path} line {line} repeats the query column {query}. Remove the line")
 
     @classmethod
     def unasked(cls, path: str, line: int, *, query: str) -> Self:
-        """Report a column that has known joins but is not a query column."""
         return cls(
             f"{path} line {line} has a join of {query}, which is not a query column. Add it to "
             "queries.csv, or remove the line"
@@ -64,7 +58,6 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unknown(cls, path: str, line: int, *, table: str, column: str) -> Self:
-        """Report a CSV line that names an unknown column."""
         return cls(
             f"{path} line {line} names the column {column!r} of the table {table!r}, which the "
             "folder tables does not have. Correct the name; a table is named after its file, "
@@ -73,7 +66,6 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def within(cls, path: str, line: int, *, query: str) -> Self:
-        """Report that the ground truth joins two columns of one table."""
         return cls(
             f"{path} line {line} joins {query} with its own table, which no method considers. "
             "Remove the line"
@@ -81,7 +73,6 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unanswered(cls, path: str, line: int, *, query: str) -> Self:
-        """Report a query column without a join in the ground truth."""
         return cls(
             f"{path} line {line} lists the query column {query}, which has no join in "
             "ground_truth.csv. Add its joins, or remove the line"
@@ -89,12 +80,10 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def empty(cls, path: str) -> Self:
-        """Report that a labelled lake has no query column."""
         return cls(f"{path} lists no query column. Add lines with a table and a column")
 
     @classmethod
     def homonyms(cls, name: str) -> Self:
-        """Report that two labelled lakes have the same name."""
         return cls(f"two folders are called {name!r}. Rename one of them")
 
 
@@ -103,10 +92,8 @@ class SettingError(EvaluationError, ValueError):
 
     @classmethod
     def because(cls, key: str, reason: str) -> Self:
-        """Report a recipe key that does not exist or has an invalid value."""
         return cls(f"`{key}` cannot be set: {reason}. Use the keys of a recipe's `source.config`")
 
     @classmethod
     def shapeless(cls, text: str) -> Self:
-        """Report that a command-line setting does not have the form KEY=VALUE."""
         return cls(f"{text!r} is not a setting. Write KEY=VALUE, as in model.network.width=256")

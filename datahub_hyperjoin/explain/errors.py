@@ -13,13 +13,11 @@ class UnknownColumnError(HyperJoinError, LookupError):
 
     @classmethod
     def named(cls, name: str, *, near: Sequence[str]) -> Self:
-        """Report a name that matches no column."""
         fix = f"Did you mean {near[0]}?" if near else "Write it as table.column"
         return cls(f"no table that was read has the column {name!r}. {fix}")
 
     @classmethod
     def of_table(cls, column: str, table: str, *, near: Sequence[str]) -> Self:
-        """Report a table without the named column, and suggest the nearest columns."""
         return cls(
             f"the table {table!r} has no column {column!r}. Did you mean "
             f"{name_some([*map(repr, near)])}?"
@@ -27,7 +25,6 @@ class UnknownColumnError(HyperJoinError, LookupError):
 
     @classmethod
     def ambiguous(cls, name: str, *, columns: Sequence[str]) -> Self:
-        """Report a name that matches several columns."""
         return cls(
             f"{name!r} fits {name_some(columns)}. Write more of the table's name, so that it fits "
             "one column"
@@ -35,7 +32,6 @@ class UnknownColumnError(HyperJoinError, LookupError):
 
     @classmethod
     def of_unread_table(cls, name: str, *, fault: str) -> Self:
-        """Report that the table of the named column could not be read."""
         return cls(f"the table of {name!r} was not read: {fault}. Mend the table and run again")
 
 
@@ -44,5 +40,4 @@ class SameColumnError(HyperJoinError, ValueError):
 
     @classmethod
     def named(cls, column: str) -> Self:
-        """Report that both names refer to the same column."""
         return cls(f"both names fit {column}. Name two columns")

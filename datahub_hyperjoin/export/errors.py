@@ -10,7 +10,6 @@ class NoSafeJoinError(CatalogError, LookupError):
 
     @classmethod
     def for_format(cls, kind: str, *, reasons: str) -> Self:
-        """Report that no join can be exported in the given format, and why."""
         because = f" Left out: {reasons}." if reasons else ""
         return cls(
             f"no safe join is known to export as {kind}.{because} List the joins with `hyperjoin "
@@ -23,7 +22,6 @@ class ForeignFileError(OutputError, FileExistsError):
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Report that an existing file is not an unchanged output of an earlier export."""
         return cls(
             f"`--out` is {path!r}, which was not written by `hyperjoin export`, or was edited "
             "since. Move it, or name another file"

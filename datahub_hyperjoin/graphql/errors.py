@@ -21,7 +21,6 @@ class NoServerError(CatalogError, OSError):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report why the server cannot be reached."""
         return cls(
             f"DataHub cannot be reached: {reason.rstrip('.')}. Run `datahub init`, or set "
             "DATAHUB_GMS_URL and, if the server requires a token, DATAHUB_GMS_TOKEN"
@@ -29,17 +28,14 @@ class NoServerError(CatalogError, OSError):
 
     @classmethod
     def without_settings(cls) -> Self:
-        """Report that the settings name no DataHub server."""
         return cls.because("neither ~/.datahubenv nor DATAHUB_GMS_URL names a server")
 
     @classmethod
     def with_odd_token(cls) -> Self:
-        """Report that no request can hold the token."""
         return cls.because("the token has characters that no token of DataHub has")
 
     @classmethod
     def malformed(cls) -> Self:
-        """Report that the settings in `~/.datahubenv` cannot be parsed."""
         # The message omits their text, which may contain a token.
         return cls.because("the settings in ~/.datahubenv cannot be parsed")
 
@@ -49,7 +45,6 @@ class UnansweredError(CatalogError, OSError):
 
     @classmethod
     def to(cls, request: str, *, reason: str) -> Self:
-        """Report the unanswered request and the reason."""
         return cls(
             f"DataHub does not answer {request}: {reason.rstrip('.')}. Try again; if the error "
             "persists, check the server's log"
@@ -61,7 +56,6 @@ class DeniedError(CatalogError, PermissionError):
 
     @classmethod
     def to(cls, request: str, *, reason: str) -> Self:
-        """Report the refused request and the server's message."""
         return cls(
             f"DataHub refuses {request}: {reason.rstrip('.')}. Check that the URNs exist, and that "
             "the owner of the token may view joins and, to accept or reject them, edit their tags "
@@ -74,20 +68,17 @@ class UnknownNameError(CatalogError, LookupError):
 
     @classmethod
     def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:
-        """Report that no entity has the given name, and suggest similar names."""
         similar = name_some([*map(repr, near)])
         hint = f"Did you mean {similar}?" if near else "Use the URN that its page in DataHub shows"
         return cls(f"the catalog has no {kind} {name!r}. {hint}")
 
     @classmethod
     def several(cls, kind: str, name: str, *, urns: Sequence[str]) -> Self:
-        """Report an ambiguous name and the URNs of the entities that it matches."""
         matches = name_some([*map(repr, urns)])
         return cls(f"{len(urns)} {kind}s have the name {name!r}: {matches}. Use a URN")
 
     @classmethod
     def column(cls, name: str, table: str, *, near: Sequence[str]) -> Self:
-        """Report a dataset without the named column, and suggest the nearest columns."""
         hint = (
             f"Did you mean {name_some([*map(repr, near)])}?"
             if near
@@ -101,7 +92,6 @@ class AmbiguousColumnError(CatalogError, LookupError):
 
     @classmethod
     def among(cls, name: str, dataset: str, columns: Sequence[str]) -> Self:
-        """Report an ambiguous name and the columns that it matches."""
         choices = name_some([*map(repr, columns)])
         return cls(
             f"{len(columns)} columns of {dataset!r} have the name {name!r}: {choices}. Use the "

@@ -24,7 +24,6 @@ class NoPathError(CatalogError, LookupError):
     def without_grain(
         cls, start: str, end: str, *, via: Sequence[str], most: int | None, direct: Sequence[str]
     ) -> Self:
-        """Report that every known path between two tables may pair unrelated rows."""
         way = f" by way of {name_some([*map(repr, via)])}" if via else ""
         limit = f" of at most {most} joins" if most else ""
         reason = (
@@ -38,7 +37,6 @@ class NoPathError(CatalogError, LookupError):
     def improbable(
         cls, start: str, end: str, *, joins: int, of: float, direct: Sequence[str]
     ) -> Self:
-        """Report that the best path, of so many joins, is more probably wrong than right."""
         together = f" for all {joins} joins together" if joins > 1 else ""
         reason = (
             f"no safe path is known between {start!r} and {end!r}: the best one has a joinability "
@@ -49,7 +47,6 @@ class NoPathError(CatalogError, LookupError):
 
     @classmethod
     def between(cls, start: str, end: str, *, most: int | None, by_column: bool = False) -> Self:
-        """Report that no path connects two tables, within a limit if `most` is given."""
         limit = f" of at most {most} joins" if most else ""
         reason = f"no path{limit} connects {start!r} and {end!r}"
         joins = "list the joins of each table with `hyperjoin joins --dataset`"

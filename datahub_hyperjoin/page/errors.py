@@ -10,12 +10,10 @@ class NoPageError(HyperJoinError, ValueError):
 
     @classmethod
     def unread(cls, file: str, reason: str) -> Self:
-        """Report why a file cannot be read."""
         return cls(f"{file} cannot be read: {reason}. Correct the path")
 
     @classmethod
     def without_joins(cls, file: str) -> Self:
-        """Report that a file holds no joins to decide about."""
         return cls(
             f"{file} is no page of joins, or has none. Write one with `hyperjoin find FOLDER "
             "--page joins.html`, or with `page` in a recipe"
@@ -27,7 +25,6 @@ class PortInUseError(HyperJoinError, OSError):
 
     @classmethod
     def numbered(cls, port: int, reason: str) -> Self:
-        """Report the port, and why it cannot be used."""
         return cls(f"port {port} cannot be used: {reason}. Choose another one with `--port`")
 
 
@@ -42,7 +39,6 @@ class StaleDecisionError(HyperJoinError):
 
     @classmethod
     def about(cls, join: str, decision: str, by: str) -> Self:
-        """Report the other decision, which is empty if it was undone, and who made it."""
         did = f"{decision} {join}" if decision else f"undid the decision about {join}"
         return cls(
             f"{by or 'somebody'} {did} since this page was loaded. Decide again if your decision "

@@ -33,13 +33,11 @@ class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):
 
     @classmethod
     def because(cls, faults: Sequence[str]) -> Self:
-        """Report the faults of a recipe, one per line."""
         lines = [f"- {fault}" for fault in faults]
         return cls("Correct the recipe's `source.config`:", *lines, faults=faults)
 
     @classmethod
     def without_settings(cls) -> Self:
-        """Report that the recipe has no settings for the source."""
         return cls("The recipe has no `source.config`. Add the section, for example:", *_EXAMPLE)
 
 
@@ -48,7 +46,6 @@ class StateWithoutServerError(HyperJoinError, ValueError):
 
     @classmethod
     def nowhere(cls) -> Self:
-        """Report that the recipe names no server on which to store the state."""
         return cls(
             "`stateful_ingestion` keeps its state in a DataHub server, and the recipe has none. "
             "Use a `datahub-rest` sink, set `datahub_api` beside `source`, or remove "
@@ -57,7 +54,6 @@ class StateWithoutServerError(HyperJoinError, ValueError):
 
     @classmethod
     def of_nobody(cls) -> Self:
-        """Report that the recipe has no pipeline name under which to store the state."""
         return cls(
             "`stateful_ingestion` keeps its state under the name of the pipeline, and the recipe "
             "has none. Set `pipeline_name` beside `source`"

@@ -13,7 +13,6 @@ class UnreadableRecipeError(HyperJoinError, ValueError):
 
     @classmethod
     def at(cls, file: str, line: int, reason: str) -> Self:
-        """Report the line at which parsing a recipe failed, and the parser's reason."""
         because = f" ({reason})" if reason else ""
         return cls(
             f"{file}, line {line}: the file cannot be parsed from here on{because}. Correct the "
@@ -22,17 +21,14 @@ class UnreadableRecipeError(HyperJoinError, ValueError):
 
     @classmethod
     def for_characters(cls, file: str) -> Self:
-        """Report that a recipe contains characters that are not allowed in its format."""
         return cls(f"{file} has characters that no recipe may have. Save it as text in UTF-8")
 
     @classmethod
     def because(cls, file: str, reason: str) -> Self:
-        """Report why a recipe file cannot be opened."""
         return cls(f"{file} cannot be read: {reason.rstrip('.')}. Correct the path")
 
     @classmethod
     def without_sections(cls, file: str) -> Self:
-        """Report that a recipe file has no sections."""
         return cls(f"{file} has no sections. Begin it with the section `source`")
 
 
@@ -41,7 +37,6 @@ class UnusableServerError(HyperJoinError, OSError):
 
     @classmethod
     def unreached(cls, key: str, reason: str) -> Self:
-        """Report that the server in a section of the recipe cannot be reached, and why."""
         return cls(
             f"`{key}.server`: DataHub cannot be reached: {reason.rstrip('.')}. Start the server, "
             "or correct the address"
@@ -49,7 +44,6 @@ class UnusableServerError(HyperJoinError, OSError):
 
     @classmethod
     def refusing(cls, key: str, reason: str) -> Self:
-        """Report the section whose token the server refuses."""
         return cls(
             f"`{key}.token`: DataHub refuses the token: {reason.rstrip('.')}. Create another one "
             "in DataHub's settings, under Access Tokens"
@@ -57,7 +51,6 @@ class UnusableServerError(HyperJoinError, OSError):
 
     @classmethod
     def closed(cls, key: str, reason: str) -> Self:
-        """Report that a section has no token, although its server requires a token."""
         return cls(
             f"`{key}.token` is missing, and DataHub requires a token: {reason.rstrip('.')}. Create "
             "one in DataHub's settings, under Access Tokens, and write it as "

@@ -19,7 +19,6 @@ class MissingServiceError(HyperJoinError, ImportError):
 
     @classmethod
     def for_command(cls) -> Self:
-        """Report which packages `hyperjoin serve` needs, and how to install them."""
         return cls(
             "`hyperjoin serve` needs the packages `starlette` and `uvicorn`. Run "
             "`pip install 'datahub-hyperjoin[serve]'`"
@@ -31,7 +30,6 @@ class ExposedServiceError(HyperJoinError, ValueError):
 
     @classmethod
     def without_tls(cls, host: str) -> Self:
-        """Report that people's tokens would cross the network unencrypted."""
         return cls(
             f"people would send their tokens to `--host {host}` unencrypted. Put a proxy with TLS "
             "in front of the service and name its address, as in `--url https://joins.example`, "
@@ -40,7 +38,6 @@ class ExposedServiceError(HyperJoinError, ValueError):
 
     @classmethod
     def malformed(cls, option: str, url: str) -> Self:
-        """Report an option whose value is not the address of a web site."""
         return cls(
             f"`{option} {url}` is no address of a web site. Write scheme, host and port only, as "
             "in `https://joins.example` or `http://localhost:9002`"
@@ -52,7 +49,6 @@ class SharedSignInError(HyperJoinError, ValueError):
 
     @classmethod
     def not_beside(cls, datahub_url: str, own_urls: Sequence[str]) -> Self:
-        """Report that browsers do not send DataHub's cookies to the service."""
         if not datahub_url:
             return cls("`--frontend-url` needs `--datahub-url`, the address of DataHub's pages")
         return cls(
@@ -63,7 +59,6 @@ class SharedSignInError(HyperJoinError, ValueError):
 
     @classmethod
     def not_frontend(cls, url: str, reason: str) -> Self:
-        """Report that DataHub's frontend does not answer at an address."""
         return cls(
             f"`--frontend-url {url}` is not the address of DataHub's frontend: {reason}. Write the "
             "address at which this machine reaches it, as in `http://datahub-frontend-react:9002`"

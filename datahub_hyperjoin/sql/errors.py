@@ -23,7 +23,6 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def of_entities(cls, kind: str) -> Self:
-        """Report that SQL cannot compare a column of codes with a column of names."""
         return cls(
             f"one column holds codes and the other names of {kind}, which SQL cannot compare "
             "without a table that holds both"
@@ -31,29 +30,24 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def across_systems(cls, tables: int = 2) -> Self:
-        """Report that the tables of a join are in different systems."""
         number = "both" if tables == _PAIR else f"all {tables}"
         return cls(f"no single database has {number} tables")
 
     @classmethod
     def of_remote_files(cls) -> Self:
-        """Report that SQL cannot run on a table's files, because they are remote."""
         return cls("its files are remote; HyperJoin runs SQL on files of this machine only")
 
     @classmethod
     def of_format(cls, name: str) -> Self:
-        """Report that DuckDB cannot read a table's file format."""
         return cls(f"DuckDB runs SQL on CSV, JSON and Parquet files, but not on {name}")
 
     @classmethod
     def unexpectedly(cls, error: Exception) -> Self:
-        """Report only the type of an unexpected error."""
         # Its message may contain data.
         return cls(f"its SQL ended with an error of the kind {type(error).__name__}")
 
     @classmethod
     def without_time_limit(cls, system: str) -> Self:
-        """Report that HyperJoin cannot limit the run time of statements in a database."""
         return cls(
             f"HyperJoin runs SQL with a time limit only, and knows none for {system}; it does for "
             "PostgreSQL, MariaDB, MySQL and SQLite"
@@ -61,7 +55,6 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def for_differing_rows(cls, *, expected: int, counted: int) -> Self:
-        """Report that no SQL for a join returns the measured number of rows."""
         return cls(
             f"no SQL condition returns the {expected:,} rows that were measured; the closest "
             f"returns {counted:,}"
@@ -75,7 +68,6 @@ class TableUnavailableError(NoStatementError):
 
     @classmethod
     def in_system(cls, table: str, system: str) -> Self:
-        """Report that a SQL engine, such as DuckDB, cannot read a table as HyperJoin reads it."""
         return cls(f"{system} does not read {table} as HyperJoin does")
 
 
@@ -86,7 +78,6 @@ class StatementRefusedError(NoStatementError):
 
     @classmethod
     def by(cls, system: str, kind: str) -> Self:
-        """Report which system refused a statement, and with which type of error."""
         # The database's own message may contain values.
         return cls(f"{system} refuses the statement ({kind})")
 
@@ -98,6 +89,5 @@ class TimeLimitError(NoStatementError):
 
     @classmethod
     def after(cls, seconds: float, *, own: bool = True) -> Self:
-        """Report that a statement exceeded its time limit, and what limits it."""
         limit = "; raise `emit.sql_timeout`" if own else ", the time limit of its database"
         return cls(f"its SQL ran for more than {seconds:g} s{limit}")

@@ -52,13 +52,11 @@ class Failure:
 
     @classmethod
     def refused(cls, status: int) -> "Failure":
-        """Report that the endpoint refuses every request."""
         fix = _FIXES.get(HTTPStatus(status), "Check `model.variants.llm.api_key`")
         return cls("Language model refused the request", _NO_MORE_REQUESTS, f"HTTP {status}. {fix}")
 
     @classmethod
     def misconfigured(cls, reason: str) -> "Failure":
-        """Report an unusable proxy or certificate in the environment."""
         return cls(
             "Language model cannot be reached",
             "Rules provide all name variants",
@@ -67,7 +65,6 @@ class Failure:
 
     @classmethod
     def no_answers(cls, reason: str, *, requests: int) -> "Failure":
-        """Report that several requests in a row had no usable answer."""
         return cls(
             "Language model does not answer",
             _NO_MORE_REQUESTS,
@@ -77,7 +74,6 @@ class Failure:
 
     @classmethod
     def over_budget(cls) -> "Failure":
-        """Report that the next request could exceed the budget."""
         return cls(
             "Language model's budget is spent",
             _NO_MORE_REQUESTS,
@@ -87,7 +83,6 @@ class Failure:
 
     @classmethod
     def unanswered(cls, reasons: Mapping[str, int]) -> "Failure":
-        """Report how many requests had no usable answer, by reason."""
         counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         return cls(
             "Language model's answers are missing",
@@ -97,7 +92,6 @@ class Failure:
 
     @classmethod
     def cut_off(cls, answers: int) -> "Failure":
-        """Report how many of the language model's answers were cut off at the token limit."""
         return cls(
             "Language model's answers are cut off",
             "Rules provide the missing name variants",
@@ -107,7 +101,6 @@ class Failure:
 
     @classmethod
     def not_cached(cls, reason: str) -> "Failure":
-        """Report that the language model's answers could not be written to the cache."""
         return cls(
             "Language model's answers are not cached",
             "The next run pays for them again",
@@ -129,10 +122,8 @@ class NoReplyError(ModelError, ConnectionError):
 
     @classmethod
     def of_kind(cls, kind: FailureKind, message: str) -> "NoReplyError":
-        """Report a request without a usable reply."""
         return cls(message, kind=kind)
 
     @classmethod
     def from_status(cls, status: int, *, kind: FailureKind, wait: float | None) -> "NoReplyError":
-        """Report that the endpoint replied with an HTTP error status."""
         return cls(f"HTTP {status}", kind=kind, status=status, wait=wait)

@@ -21,7 +21,6 @@ class FormatPlugInError(HyperJoinError, ImportError):
 
     @classmethod
     def because(cls, entry: str, reason: str) -> Self:
-        """Report why the class that an entry point names cannot be loaded."""
         return cls(
             f"the format plug-in {entry} cannot be loaded: {reason}. Repair or uninstall the "
             "package that adds it"
@@ -29,7 +28,6 @@ class FormatPlugInError(HyperJoinError, ImportError):
 
     @classmethod
     def with_taken_names(cls, names: Collection[str]) -> Self:
-        """Report that plug-ins use the names of HyperJoin's own formats."""
         return cls(
             f"a format plug-in has the name of one of HyperJoin's own formats, "
             f"{name_some(sorted(names))}. Rename or uninstall it"
@@ -41,7 +39,6 @@ class UnknownFormatError(UnreadableTableError):
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Report that the package that adds a format is not installed."""
         return cls(
             f"has the format {name!r}, which no package reads here. Install the package that adds "
             "it, also where Spark's workers run"
@@ -53,33 +50,27 @@ class NoTableInJsonError(UnreadableTableError):
 
     @classmethod
     def at_all(cls) -> Self:
-        """Report that a file contains no JSON."""
         return cls.because("it holds no JSON")
 
     @classmethod
     def but_values(cls) -> Self:
-        """Report that most elements of an array are not JSON objects."""
         return cls.because("most elements of its array are not JSON objects")
 
     @classmethod
     def but_object(cls) -> Self:
-        """Report that a file contains a single JSON object, which is not a table."""
         return cls("holds one JSON object, which is no table. Write rows as an array of objects")
 
     @classmethod
     def but_several(cls, names: Sequence[str]) -> Self:
-        """Report that a JSON object contains several arrays of rows instead of one."""
         listed = name_some([*map(repr, names)])
         return cls.because(f"it holds several arrays, {listed}, which are a table each")
 
     @classmethod
     def but_metadata(cls) -> Self:
-        """Report that a file contains DataHub metadata instead of data."""
         return cls("holds metadata that DataHub's `file` sink wrote. Keep it in another folder")
 
     @classmethod
     def beyond_size(cls, most: int) -> Self:
-        """Report that a JSON value is too long to parse."""
         return cls(
             f"cannot be read: a value in it is longer than {most:,} characters. Write its rows as "
             "JSON Lines"
@@ -87,12 +78,10 @@ class NoTableInJsonError(UnreadableTableError):
 
     @classmethod
     def cut_off(cls) -> Self:
-        """Report that the JSON of a file ends too early."""
         return cls.because("its JSON ends in the middle of a value")
 
     @classmethod
     def invalid(cls, message: str) -> Self:
-        """Report the parser's message about invalid JSON."""
         return cls.because(f"its JSON is invalid: {message}")
 
 
@@ -101,7 +90,6 @@ class WidthSchemaError(UnreadableTableError):
 
     @classmethod
     def missing(cls, schema: str) -> Self:
-        """Report that a fixed-width file has no schema file next to it."""
         return cls(
             f"has columns of fixed widths at unknown places. Write {schema} beside it, a CSV file "
             "with the columns `column`, `start` and `length`"
@@ -109,7 +97,6 @@ class WidthSchemaError(UnreadableTableError):
 
     @classmethod
     def malformed(cls, schema: str) -> Self:
-        """Report that a schema file does not give the position of each column."""
         return cls(
             f"has columns of fixed widths, and {schema} does not give their places. Write it as "
             "CSV with the columns `column`, `start` and `length`: different names, and whole "

@@ -35,8 +35,8 @@ from datahub_hyperjoin.metadata.urns import (
     flat_property_urn,
     property_urn,
 )
-from events import ANN, changed, properties
-from lake import column, table
+from lakes.lake import column, table
+from services.events import ANN, changed, properties
 
 NAMESPACE = "io.datahub.hyperjoin"
 DETECTOR = ChangeDetector(

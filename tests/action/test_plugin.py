@@ -14,7 +14,6 @@ from datahub.metadata.schema_classes import (
 )
 from datahub_actions.action.action_registry import action_registry
 from datahub_actions.pipeline.pipeline import Pipeline
-from quick_runs import CARRIER, PLANE, shown, urn_of
 
 from datahub_hyperjoin.action.plugin import HyperJoinAction
 from datahub_hyperjoin.graphql import reject
@@ -25,9 +24,10 @@ from datahub_hyperjoin.metadata.urns import (
     dataset_urn,
     property_urn,
 )
-from events import ANN, changed, write_events
 from gms import Gms
-from lake import column, describe_folder, table, write_flights
+from lakes.lake import column, describe_folder, table, write_flights
+from lakes.quick_runs import CARRIER, PLANE, shown, urn_of
+from services.events import ANN, changed, write_events
 
 NAMESPACE = "io.datahub.hyperjoin"
 FLIGHT = column_urn(column("flights.csv.carrier"))
@@ -90,7 +90,10 @@ class World:
         pipeline = Pipeline.create(
             {
                 "name": "hyperjoin",
-                "source": {"type": "events.FiledEvents", "config": {"file": str(self.file)}},
+                "source": {
+                    "type": "services.events.FiledEvents",
+                    "config": {"file": str(self.file)},
+                },
                 "action": {
                     "type": "hyperjoin",
                     "config": {"recipe": str(self.recipe), "wait_seconds": 60},

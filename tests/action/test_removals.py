@@ -14,9 +14,9 @@ from datahub_hyperjoin.action.errors import UnrecordedRemovalError
 from datahub_hyperjoin.action.events import Removal
 from datahub_hyperjoin.action.plugin import RUN_ID, record_removal
 from datahub_hyperjoin.metadata.urns import JOINABLE_WITH, REJECTED_JOINS, column_urn, property_urn
-from events import ANN, TIME, properties
 from gms import Gms
-from lake import column
+from lakes.lake import column
+from services.events import ANN, TIME, properties
 
 NAMESPACE = "io.datahub.hyperjoin"
 OWN, ONE, TWO = (

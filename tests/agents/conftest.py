@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shop import Shop, open_shop
+from lakes.shop import Shop, open_shop
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Test that answers begin with the joins that agents may use, and say why others are unsafe."""
 
-from chains import N_N, domain, join
-
 from datahub_hyperjoin.agents.answers import (
     answer_none_safe,
     assess_join,
@@ -10,6 +8,7 @@ from datahub_hyperjoin.agents.answers import (
     suggest_safe_joins,
 )
 from datahub_hyperjoin.joins import MIN_SCORE, Verdict
+from lakes.chains import N_N, domain, join
 
 CREATED = join("orders", "users", 0.97, key="created_by")
 APPROVED = join("orders", "users", 0.95, key="approved_by")

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from chains import join
 
 from datahub_hyperjoin.agents.answers import joins_of_named
 from datahub_hyperjoin.graphql.errors import AmbiguousColumnError
 from datahub_hyperjoin.joins import Join
+from lakes.chains import join
 
 JOINS = [
     join("orders", "cities", 0.9, key=key)

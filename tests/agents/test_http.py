@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from datahub_hyperjoin.agents.errors import UnguardedServerError
 from datahub_hyperjoin.agents.server import create_app, create_server
 from datahub_hyperjoin.agents.tools import JoinTools
-from shop import Shop, open_shop
+from lakes.shop import Shop, open_shop
 
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - nobody's
 ANY = "0.0.0.0"  # noqa: S104 - all addresses of a machine

@@ -6,7 +6,6 @@ A path is safe if each of its joins is safe and the rows of one table do not rep
 import itertools
 from typing import Any
 
-from chains import N_N, ONE_1, changed, column_at, domain, join
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +27,7 @@ from datahub_hyperjoin.joins import (
     reasons_unsafe,
 )
 from datahub_hyperjoin.tables import TableId
+from lakes.chains import N_N, ONE_1, changed, column_at, domain, join
 
 NO_SAFE_JOIN = "no safe join known"
 ENDS = TableId("file", "a"), TableId("file", "d")

@@ -11,7 +11,7 @@ from mcp.types import CallToolResult, TextContent, Tool
 from datahub_hyperjoin.agents.answers import MOST_BYTES
 from datahub_hyperjoin.agents.server import create_server
 from datahub_hyperjoin.agents.tools import JoinTools
-from shop import Shop
+from lakes.shop import Shop
 
 CUSTOMER = "shop.public.orders.customer = shop.public.customers.id"
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import duckdb
 import pytest
-from chains import changed, join
 
 from datahub_hyperjoin.agents.answers import write_path_sql
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import changed, join
 
 TABLES = """
 CREATE TABLE refunds AS SELECT 1 AS "order", 9 AS amount;

@@ -18,7 +18,7 @@ from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.graphql.find import find_path_end
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.urns import query_urn
-from shop import Shop
+from lakes.shop import Shop
 
 CUSTOMER = "shop.public.orders.customer → shop.public.customers.id"
 PAYER = "shop.public.orders.payer → shop.public.customers.id"

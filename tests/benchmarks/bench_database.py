@@ -29,7 +29,6 @@ from time import perf_counter, process_time
 import numpy as np
 import psutil
 from pydantic import SecretStr
-from servers import Server, serving
 from sqlalchemy import make_url
 from tabulate import tabulate
 
@@ -46,6 +45,7 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_each
 from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
+from engines.servers import Server, serving
 
 _CHUNK = 1 << 16
 _FILES, _TURNS = 250, 7

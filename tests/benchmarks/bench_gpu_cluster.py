@@ -23,11 +23,11 @@ from typing import NamedTuple
 from datahub.ingestion.run.pipeline import Pipeline
 from tabulate import tabulate
 
-import clusters
 from benchmarks.area_lake import write_areas
 from benchmarks.area_references import written_relationships
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import SessionConfig
+from services import clusters
 
 SIZES = (250, 1_000)
 _STAGE = "Encoding columns"

@@ -15,10 +15,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from pages import EVIDENCE, column, profiles
 from tabulate import tabulate
 
-from chromium import Tab, browse
+from browser.chromium import Tab, browse
+from browser.pages import EVIDENCE, column, profiles
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,

@@ -19,7 +19,7 @@ from PIL import Image
 from tabulate import tabulate
 
 from benchmarks.bench_page import awaited, load, settle
-from chromium import PATH, Tab, browse
+from browser.chromium import PATH, Tab, browse
 from datahub_hyperjoin import FoundJoins, find_joins
 from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.joins import Role

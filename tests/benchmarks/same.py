@@ -21,13 +21,13 @@ from pathlib import Path
 from shutil import copytree
 
 import pandas as pd
-from servers import SERVERS
 from sqlalchemy import create_engine, make_url, text
 from tabulate import tabulate
 
 from benchmarks.gallery import LAKES
-from clusters import standalone
 from datahub_hyperjoin.demo import write_lake
+from engines.servers import SERVERS
+from services.clusters import standalone
 
 ROOT = Path(__file__).parents[2]
 _MOST_LINES = 40

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog_facts import ForeignKey
 from datahub_hyperjoin.locations import Database, File
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
+from engines.servers import KINDS, Server, serving
 
 
 @pytest.fixture(params=KINDS)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 from pyspark.sql import SparkSession
-from servers import KINDS, Server, serving, settle
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
@@ -16,6 +15,7 @@ from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import TableId
+from engines.servers import KINDS, Server, serving, settle
 
 KEY = "connections[0]"
 

@@ -9,7 +9,6 @@ from datahub.metadata.schema_classes import (
     StructuredPropertyDefinitionClass,
     StructuredPropertyValueAssignmentClass,
 )
-from quick_runs import join_of
 
 from datahub_hyperjoin.catalog.decisions import infer_deleted, read_deleted_joins
 from datahub_hyperjoin.catalog.relationships import read_relationships
@@ -23,7 +22,8 @@ from datahub_hyperjoin.metadata.urns import (
 )
 from datahub_hyperjoin.tables import ColumnId, Pair
 from gms import Gms
-from lake import column
+from lakes.lake import column
+from lakes.quick_runs import join_of
 
 NAMESPACE = "io.datahub.hyperjoin"
 A, B, C, D = (column(f"{name}.csv.code") for name in "abcd")

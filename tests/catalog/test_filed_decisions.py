@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph
-from pages import profile
 
+from browser.pages import profile
 from datahub_hyperjoin.catalog.catalog import build_catalog_without_server
 from datahub_hyperjoin.catalog.decisions import read_decisions
 from datahub_hyperjoin.catalog.filed_decisions import (

@@ -6,13 +6,13 @@ from pathlib import Path
 import pyarrow.fs
 import pytest
 from pydantic import ValidationError
-from stores import SECRET, S3Server, running_s3
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError, UnreachableStoreError
 from datahub_hyperjoin.catalog.folders import scan_stored_folder
 from datahub_hyperjoin.locations import ObjectStore, RemoteFolder
 from datahub_hyperjoin.tables import Table
+from services.stores import SECRET, S3Server, running_s3
 
 FILES = (
     "a/codes.csv.gz",

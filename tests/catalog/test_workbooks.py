@@ -10,7 +10,7 @@ from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.tables import Table
-from workbooks import Rows, write_workbook
+from lakes.workbooks import Rows, write_workbook
 
 SHEET: Rows = [["id"], [1]]
 

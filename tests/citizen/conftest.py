@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from datahub.entrypoints import datahub
 from datahub.ingestion.sink import datahub_rest
 from datahub.utilities.partition_executor import BatchPartitionExecutor
-from quick_runs import Runs
 
 from gms import Gms
-from lake import describe_folder, write_flights
+from lakes.lake import describe_folder, write_flights
+from lakes.quick_runs import Runs
 
 OURS = {
     "dataset": {"embed", "structuredProperties", "upstreamLineage"},

@@ -11,12 +11,12 @@ from datahub.metadata.schema_classes import (
     StatusClass,
     StructuredPropertiesClass,
 )
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, urn_of
-from quick_runs import shown as pairs_shown
 
 from datahub_hyperjoin.metadata.urns import JOINABLE_WITH
 from gms import Gms
 from gms.clients import NEEDS_SCROLLING
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, urn_of
+from lakes.quick_runs import shown as pairs_shown
 
 Ingest = Callable[..., str]
 Run = Callable[..., str]

@@ -11,14 +11,14 @@ from datahub.metadata.schema_classes import (
     StatusClass,
     TagAssociationClass,
 )
-from quick_runs import ALL, Runs, shown, urn_of
 
 from datahub_hyperjoin.catalog.config import CatalogConfig
 from datahub_hyperjoin.metadata.urns import REJECTED, dataset_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import pair_of
 from gms import Gms
-from lake import describe, table
+from lakes.lake import describe, table
+from lakes.quick_runs import ALL, Runs, shown, urn_of
 
 NAMES = ("airlines", "airports", "delays", "flights", "planes")
 

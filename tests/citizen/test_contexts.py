@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from datahub.metadata import schema_classes
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs
 
 from datahub_hyperjoin.emit.contexts import read_contexts
 from datahub_hyperjoin.metadata.urns import AI_CONTEXT, column_urn
 from datahub_hyperjoin.tables import ColumnId
 from gms import Gms
-from lake import describe_folder, table
+from lakes.lake import describe_folder, table
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs
 
 # Clients before release 1.7 have no class for the aspect.
 Context: Any = getattr(schema_classes, "AiContextClass", None)

@@ -10,13 +10,13 @@ from datahub.metadata.schema_classes import (
     DocumentSettingsClass,
     StatusClass,
 )
-from quick_runs import ALL, CARRIER, PLANE, Runs, join_of
 
 from datahub_hyperjoin.emit.documents import MOST_GUIDE_BYTES
 from datahub_hyperjoin.metadata.urns import JOIN_OVERVIEW, document_urn
 from datahub_hyperjoin.tables import pair_of
 from gms import Gms
-from lake import column, table
+from lakes.lake import column, table
+from lakes.quick_runs import ALL, CARRIER, PLANE, Runs, join_of
 
 AGENTS = {"agents": True}
 FLIGHTS, PLANES, AIRLINES, AIRPORTS = (

@@ -6,9 +6,9 @@ from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
     StatusClass,
 )
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 from gms import Gms
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 ADA = "urn:li:corpuser:ada"
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from quick_runs import Runs, join_of, shown, urn_of
 
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import pair_of
 from gms import Gms
-from lake import codes, column, describe_folder, write_table
+from lakes.lake import codes, column, describe_folder, write_table
+from lakes.quick_runs import Runs, join_of, shown, urn_of
 
 TABLES, COLUMNS = 11, 6
 LAYERS = {"queries": True, "lineage": True}

@@ -12,13 +12,13 @@ from datahub.metadata.schema_classes import (
     GlossaryTermsClass,
     StatusClass,
 )
-from quick_runs import PLANE, Runs, join_of
 
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import pair_of
 from gms import Gms
-from lake import column
+from lakes.lake import column
+from lakes.quick_runs import PLANE, Runs, join_of
 
 EMIT = {"glossary_terms": True}
 

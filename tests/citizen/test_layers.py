@@ -15,7 +15,7 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from gms import Gms
-from lake import codes, column, table, write_table
+from lakes.lake import codes, column, table, write_table
 
 Ingest = Callable[..., str]
 LAYERS = {"queries": True, "lineage": True}

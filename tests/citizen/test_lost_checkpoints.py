@@ -4,10 +4,10 @@ from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
     StructuredPropertiesClass,
 )
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 from datahub_hyperjoin.metadata.urns import DELETED_JOINS, property_urn
 from gms import Gms
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 
 def forget(gms: Gms) -> None:

@@ -3,13 +3,13 @@
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StructuredPropertiesClass, UpstreamLineageClass
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 from datahub_hyperjoin.emit import read_back
 from datahub_hyperjoin.emit.patches import removes
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from gms import Gms
-from lake import column, table
+from lakes.lake import column, table
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 KEPT = (CARRIER, ORIGIN)
 LINEAGE = {"lineage": True}

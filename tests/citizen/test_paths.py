@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from datahub_hyperjoin.cli import main
 from gms import Gms
-from lake import write_table
+from lakes.lake import write_table
 
 PERSONS, VISITS, DRUGS = 60, 300, 900
 

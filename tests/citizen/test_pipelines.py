@@ -11,7 +11,6 @@ from datahub.metadata.schema_classes import (
     StructuredPropertiesClass,
     TagAssociationClass,
 )
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, join_of, shown, urn_of
 
 from datahub_hyperjoin.emit.pipelines import read_other_pipelines
 from datahub_hyperjoin.emit.written_state import JOB
@@ -22,7 +21,8 @@ from datahub_hyperjoin.metadata.urns import JOINABLE_WITH, REJECTED, column_urn,
 from datahub_hyperjoin.tables import Pair, pair_of
 from gms import Gms
 from gms.clients import NEEDS_SCROLLING
-from lake import column
+from lakes.lake import column
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, join_of, shown, urn_of
 
 NAMESPACE = "io.datahub.hyperjoin"
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import EmbedClass
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs
 
 from datahub_hyperjoin.emit.embeds import embed_url
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from gms import Gms
-from lake import table
+from lakes.lake import table
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs
 
 SERVICE = "http://localhost:8766"
 EMIT = {"embed": SERVICE}

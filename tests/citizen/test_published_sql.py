@@ -11,12 +11,12 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from datahub.metadata.schema_classes import QueryPropertiesClass
-from servers import Server, serving
-from stores import BUCKET, running_s3
 
 from datahub_hyperjoin.sql.database_engine import DatabaseEngine
+from engines.servers import Server, serving
 from gms import Gms
-from lake import describe, write_flights
+from lakes.lake import describe, write_flights
+from services.stores import BUCKET, running_s3
 
 Run = Callable[..., str]
 

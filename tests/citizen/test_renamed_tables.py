@@ -11,12 +11,12 @@ from datahub.metadata.schema_classes import (
     StatusClass,
     TagPropertiesClass,
 )
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, dataset_urn
 from datahub_hyperjoin.tables import Pair, pair_of
 from gms import Gms
-from lake import codes, describe, table, write_table
+from lakes.lake import codes, describe, table, write_table
+from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 ADA = "urn:li:corpuser:ada"
 HIDE = "mutation($urns: [String!]!) { batchUpdateSoftDeleted(input: {urns: $urns, deleted: true}) }"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gms import Gms
-from lake import codes, describe_folder, write_table
+from lakes.lake import codes, describe_folder, write_table
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # tracing would double its minutes
 GROUPS, TABLES, KEYS = 26, 4, 2

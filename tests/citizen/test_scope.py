@@ -11,7 +11,7 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import ColumnId
 from gms import Gms
-from lake import codes, column, describe, table, write_table
+from lakes.lake import codes, column, describe, table, write_table
 
 Ingest = Callable[..., str]
 V2 = "[version=2.0].[type=struct].[type=string].tailnum"

@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.metadata.urns import column_urn
 from gms import Gms
 from gms.double import Version
-from lake import column, describe_folder
+from lakes.lake import column, describe_folder
 
 Run = Callable[..., str]
 LAYERS = {"relationships": True, "properties": True, "lineage": True, "agents": True}

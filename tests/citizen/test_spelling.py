@@ -12,13 +12,13 @@ from datahub.metadata.schema_classes import (
     StatusClass,
     TagAssociationClass,
 )
-from servers import Server, serving
 
 from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.metadata.urns import REJECTED, column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
+from engines.servers import Server, serving
 from gms import Gms
-from lake import describe
+from lakes.lake import describe
 
 COLUMNS = {
     "Customer": ("CustomerId", "Name"),

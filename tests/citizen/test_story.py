@@ -18,7 +18,7 @@ from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.metadata.urns import JOINABLE_WITH, column_urn, property_urn
 from datahub_hyperjoin.tables import pair_of
 from gms import Gms
-from lake import codes, column, describe, write_table
+from lakes.lake import codes, column, describe, write_table
 
 pytestmark = pytest.mark.usefixtures("spark")  # as a person's own runs
 

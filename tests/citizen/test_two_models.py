@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gms import Gms
-from lake import codes, describe_folder, write_table
+from lakes.lake import codes, describe_folder, write_table
 
 LAYERS = {"queries": True, "lineage": True}
 TOWNS = [f"town {letter}{number}" for letter in "abcdefgh" for number in range(5)]

@@ -17,7 +17,7 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from gms import Gms
-from lake import codes, describe_folder, table, write_table
+from lakes.lake import codes, describe_folder, table, write_table
 
 Ingest = Callable[..., str]
 Break = Callable[[str, str], None]

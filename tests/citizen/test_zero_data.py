@@ -16,7 +16,7 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, column_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from gms import Gms
-from lake import codes, describe, describe_folder, write_table
+from lakes.lake import codes, describe, describe_folder, write_table
 
 Ingest = Callable[..., str]
 SCHEMA = {

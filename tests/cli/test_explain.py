@@ -9,8 +9,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from datahub_hyperjoin.cli import main
-from lake import write_flights
-from shop import Shop, open_shop
+from lakes.lake import write_flights
+from lakes.shop import Shop, open_shop
 
 CUSTOMER, ID = "shop.public.orders.customer", "shop.public.customers.id"
 

@@ -10,8 +10,8 @@ import click
 import httpx2
 import pytest
 from click.testing import CliRunner, Result
-from pages import FLIGHTS, PLANES, join, write
 
+from browser.pages import FLIGHTS, PLANES, join, write
 from datahub_hyperjoin.cli import main
 
 

@@ -4,7 +4,11 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from shop_commands import (
+
+from datahub_hyperjoin.joins import Role
+from datahub_hyperjoin.metadata.urns import dataset_urn
+from lakes.shop import Shop, table
+from lakes.shop_commands import (
     CUSTOMER,
     CUSTOMERS_ID,
     ORDERED_BY,
@@ -13,10 +17,6 @@ from shop_commands import (
     joined_shop,
     succeed,
 )
-
-from datahub_hyperjoin.joins import Role
-from datahub_hyperjoin.metadata.urns import dataset_urn
-from shop import Shop, table
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from mcp.types import TextContent
 
 from datahub_hyperjoin import agents
 from datahub_hyperjoin.cli import main
-from shop import Shop, open_shop
+from lakes.shop import Shop, open_shop
 
 DATAHUB_TOKEN = "eyJhbGciOi.of-datahub"  # noqa: S105 - nobody's
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - nobody's

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 from click.testing import CliRunner
-from frontend import serve_frontend
 
-from browsers import ADA, PEOPLE
+from browser.browsers import ADA, PEOPLE
 from datahub_hyperjoin import service
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.cli.connect import connector
 from datahub_hyperjoin.graphql.errors import DeniedError
 from datahub_hyperjoin.graphql.read import signed_in_user
-from shop import Shop, open_shop
+from lakes.shop import Shop, open_shop
+from services.frontend import serve_frontend
 
 OWNER = "token-of-the-machine"
 KNOWN = {OWNER: "urn:li:corpuser:machine", **PEOPLE}

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from servers import KINDS, serving
 
 from datahub_hyperjoin.discovery import sources as sources_module
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
@@ -23,6 +22,7 @@ from datahub_hyperjoin.spark.databases.relations import read_copy
 from datahub_hyperjoin.spark.profiles import local_batch
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here, profile_table
 from datahub_hyperjoin.tables import Table
+from engines.servers import KINDS, serving
 
 
 def content(table: Table) -> dict[str, list[object]]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from faults.own_servers import own_server
-from poolers import own_database, pooled, run, traces, writing
 from sqlalchemy import make_url
 
 from datahub_hyperjoin import FoundJoins, find_joins
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from engines.poolers import own_database, pooled, run, traces, writing
 
 NOTE = """
     CREATE FUNCTION note() RETURNS int LANGUAGE plpgsql AS

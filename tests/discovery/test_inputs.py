@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.discovery.sources import Source, list_sources
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from engines.servers import KINDS, Server, serving
 
 
 @pytest.fixture(params=KINDS)

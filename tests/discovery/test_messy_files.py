@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from datahub_hyperjoin import FoundJoins, find_joins
-from workbooks import write_workbook
+from lakes.workbooks import write_workbook
 
 CITIES = (
     ("00501", "Łódź", 12.5),

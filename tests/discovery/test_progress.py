@@ -11,7 +11,7 @@ from rich.progress import Task, TaskID
 
 from datahub_hyperjoin.discovery.progress import STAGES, BarProgress, RunProgress, time_left_column
 from datahub_hyperjoin.discovery.run import run_discovery
-from lake import write_flights
+from lakes.lake import write_flights
 
 
 class Said(RunProgress):

@@ -37,7 +37,7 @@ from datahub_hyperjoin.emit.patches import (
 )
 from datahub_hyperjoin.metadata.relationships import MODEL_VERSION
 from gms import Gms
-from workunits import (
+from lakes.workunits import (
     COLUMN,
     DATASET,
     HIGH,

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from chains import join
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.emit.contexts import emit_contexts, find_foreign_contexts
@@ -12,6 +11,7 @@ from datahub_hyperjoin.emit.patches import change_instructions, removes
 from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import TableId
+from lakes.chains import join
 
 ORDERS = TableId("file", "orders")
 JOIN = join("orders", "customers", 0.9, key="customer", fan_outs=(1.0, 21.5))

@@ -1,11 +1,11 @@
 """Test the text that tells an agent how to join a table."""
 
 import pytest
-from chains import N_N, ONE_1, changed, domain, join
 
 from datahub_hyperjoin.emit.documents import MOST_GUIDE_BYTES, write_column_guides, write_guide
 from datahub_hyperjoin.joins import Join, Role, RowCounts, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import N_N, ONE_1, changed, domain, join
 
 ORDERS = TableId("file", "orders")
 CUSTOMER = join("orders", "customers", 0.9, key="customer", fan_outs=(0.985, 21.5))

@@ -22,7 +22,7 @@ from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId
-from lake import EVIDENCE, column, table
+from lakes.lake import EVIDENCE, column, table
 
 AIRLINE, CARRIER = column("airlines.csv.carrier"), column("flights.csv.carrier")
 FAA, ORIGIN = column("airports.csv.faa"), column("flights.csv.origin")

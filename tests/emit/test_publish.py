@@ -25,7 +25,7 @@ from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
-from lake import EVIDENCE, column, table
+from lakes.lake import EVIDENCE, column, table
 
 CARRIER, AIRLINE = column("flights.csv.carrier"), column("airlines.csv.carrier")
 ORIGIN, FAA = column("flights.csv.origin"), column("airports.csv.faa")

@@ -13,7 +13,7 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.emit.existing import ExistingState, read_published_entities
 from datahub_hyperjoin.emit.read_back import mark_withdrawn
 from gms import Gms
-from workunits import JOIN, QUERY, hide, query, relationship
+from lakes.workunits import JOIN, QUERY, hide, query, relationship
 
 RUN = "run 2"
 

@@ -16,7 +16,7 @@ from datahub_hyperjoin.emit.publication import (
 )
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
-from lake import EVIDENCE, column
+from lakes.lake import EVIDENCE, column
 
 JOIN = Join(
     left=column("airlines.csv.carrier"),

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from chains import changed
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
 
@@ -20,6 +19,7 @@ from datahub_hyperjoin.metadata.relationships import (
     tag_context,
 )
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import changed
 
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
 ORDERS, CUSTOMERS = TableId("file", "orders.csv"), TableId("file", "customers.csv")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explained import Run, run_on
+from lakes.explained import Run, run_on
 
 
 @pytest.fixture(scope="package")

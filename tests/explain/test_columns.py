@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from pages import column, profile, profiles
 
+from browser.pages import column, profile, profiles
 from datahub_hyperjoin.explain import as_record, describe_column, explain_column, find_profile
 from datahub_hyperjoin.explain.errors import UnknownColumnError
 from datahub_hyperjoin.tables import DataType
-from explained import Run
+from lakes.explained import Run
 
 PARKS, TEAMS, OTHER_TEAMS = (
     column(f"{name}.id") for name in ("lahman/Parks", "lahman/Teams", "retro/Teams")

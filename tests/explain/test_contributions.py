@@ -7,7 +7,7 @@ import pytest
 from datahub_hyperjoin.model.config import Scoring
 from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.tables import Pair
-from explained import Run, run_on
+from lakes.explained import Run, run_on
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,19 @@ import pytest
 
 from datahub_hyperjoin.joins import CatalogEvidence, Suggestion, Verdict
 from datahub_hyperjoin.stages.role_decisions import find_objection
-from deciding import CODES, CONFIG, DOMAIN, NO_FACTS, SCORE, TOWNS, Ends, index_of, measure, pair
-from handmade import Tables, facts_of
+from lakes.deciding import (
+    CODES,
+    CONFIG,
+    DOMAIN,
+    NO_FACTS,
+    SCORE,
+    TOWNS,
+    Ends,
+    index_of,
+    measure,
+    pair,
+)
+from lakes.handmade import Tables, facts_of
 
 LABELS: Tables = {"towns": {"town": CODES[:30], "label": [f"Town {n}" for n in range(30)]}}
 

@@ -8,7 +8,7 @@ import pytest
 from datahub_hyperjoin.explain import PairExplanation, as_record, describe_pair
 from datahub_hyperjoin.explain.errors import SameColumnError
 from datahub_hyperjoin.joins import CatalogEvidence, KnownNamesakes, Role, Verdict
-from deciding import (
+from lakes.deciding import (
     BOOKS,
     CONFIG,
     CUSTOMER,
@@ -22,8 +22,8 @@ from deciding import (
     VISIT,
     pair,
 )
-from explained import Run, run_on
-from handmade import facts_of
+from lakes.explained import Run, run_on
+from lakes.handmade import facts_of
 
 
 def objection(account: PairExplanation) -> str:

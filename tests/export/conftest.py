@@ -5,11 +5,11 @@ key; a second key; a circle; a one-to-one join; and joins that must not be expor
 """
 
 import pytest
-from chains import changed, made
 
 from datahub_hyperjoin.export import DeclaredColumns
 from datahub_hyperjoin.joins import Cardinality, Join, Role
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
+from lakes.chains import changed, made
 
 TEXTS = {"customers.code", "orders.customer_code", "addresses.customer_code"}
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import pytest
-from chains import changed
 from sqlglot import ErrorLevel, exp, parse
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
+from lakes.chains import changed
 
 SNOWFLAKE, DATABRICKS = ExportFormat.SNOWFLAKE_CONSTRAINTS, ExportFormat.DATABRICKS_CONSTRAINTS
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import yaml
-from chains import changed
 
 from datahub_hyperjoin.export import ExportFormat, export_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId
+from lakes.chains import changed
 
 
 def columns_of(joins: list[Join]) -> dict[str, dict[str, dict[str, Any]]]:

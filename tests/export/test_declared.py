@@ -13,7 +13,7 @@ from datahub_hyperjoin.export.schema import read_declared
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import DataType
-from shop import column, open_shop, table
+from lakes.shop import column, open_shop, table
 
 
 def schema(

@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from chains import changed
 
 from datahub_hyperjoin.export import (
     DeclaredColumns,
@@ -18,6 +17,7 @@ from datahub_hyperjoin.export.schema import LeftOut
 from datahub_hyperjoin.graphql import catalog_join
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import changed
 
 GOLDEN = Path(__file__).parent / "golden"
 LEFT_OUT = {

@@ -8,7 +8,6 @@ import jinja2
 import lkml
 import pytest
 import yaml
-from chains import changed, made
 from sqlglot import TokenType, tokenize
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
@@ -19,7 +18,8 @@ from datahub_hyperjoin.export.schema import LeftOut
 from datahub_hyperjoin.joins import Cardinality, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
-from evil_names import EVIL
+from lakes.chains import changed, made
+from lakes.evil_names import EVIL
 
 PLATFORMS = (
     *("athena", "bigquery", "clickhouse", "databricks", "delta-lake", "duckdb", "file", "hive"),

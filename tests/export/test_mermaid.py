@@ -2,11 +2,10 @@
 
 import re
 
-from chains import changed
-
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
 from datahub_hyperjoin.joins import Join, RowCounts
 from datahub_hyperjoin.tables import ColumnId
+from lakes.chains import changed
 
 LINES = (
     r"erDiagram",

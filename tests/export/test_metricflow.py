@@ -3,7 +3,6 @@
 from typing import Any
 
 import yaml
-from chains import changed
 from dbt_semantic_interfaces.parsing.dir_to_model import (
     parse_yaml_files_to_validation_ready_semantic_manifest,
 )
@@ -15,6 +14,7 @@ from dbt_semantic_interfaces.validations.semantic_manifest_validator import (
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId
+from lakes.chains import changed
 
 TIME_SPINE = "project_configuration: {time_spine_table_configurations: []}\n"
 

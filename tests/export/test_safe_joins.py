@@ -4,11 +4,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from chains import changed
 
 from datahub_hyperjoin.export.schema import LeftOut, SafeJoin, examine, select_safe
 from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict, is_safe
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import changed
 
 MANY_MANY = Cardinality.MANY_MANY
 

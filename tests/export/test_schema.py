@@ -1,11 +1,10 @@
 """Test that exported tables, joins and roles have distinct and stable names."""
 
-from chains import changed
-
 from datahub_hyperjoin.export import DeclaredColumns
 from datahub_hyperjoin.export.schema import JoinSchema, build_schema, select_safe
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import changed
 
 
 def build(joins: list[Join], declared: DeclaredColumns | None = None) -> JoinSchema:

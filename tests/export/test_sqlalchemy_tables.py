@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from chains import changed
 from sqlalchemy.pool import StaticPool
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import changed
 
 ROWS = (
     "CREATE TABLE public.customers (id INTEGER, code TEXT, last_order INTEGER, name TEXT)",

@@ -12,7 +12,7 @@ import pytest
 from datahub_hyperjoin import joins
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role, RowCounts
 from datahub_hyperjoin.metadata import relationships
-from lake import column
+from lakes.lake import column
 
 STATE, KEY = column("cities.csv.state_id"), column("states.csv.id")
 VALUES: dict[str, Any] = {

@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 from datahub.configuration.common import ConfigurationError
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
-from quick_runs import GivenJoins, join_of
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit import read_back
@@ -35,7 +34,8 @@ from faults.shared_catalog import (
     visible,
 )
 from gms import Gms
-from lake import write_flights
+from lakes.lake import write_flights
+from lakes.quick_runs import GivenJoins, join_of
 
 _TRIES, _MANY = 3, 20
 """Number of histories per kind of fault, in a short and in a long run."""

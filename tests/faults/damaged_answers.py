@@ -20,7 +20,6 @@ from datahub.metadata.schema_classes import (
     QuerySubjectsClass,
     UpstreamLineageClass,
 )
-from quick_runs import ALL, CARRIER, Runs, urn_of
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 
@@ -48,7 +47,8 @@ from faults.damage import damage, damage_json
 from faults.shared_catalog import AIRLINES, FLIGHTS, prepare
 from faults.watched import Try
 from gms import Gms
-from lake import table, write_flights
+from lakes.lake import table, write_flights
+from lakes.quick_runs import ALL, CARRIER, Runs, urn_of
 
 _NAMESPACE = "io.datahub.hyperjoin"
 _QUERY = "urn:li:query:by-hand"

@@ -24,7 +24,7 @@ from datahub_hyperjoin.tables import ColumnId
 from faults.damage import damage, damage_text
 from faults.samples import text_files
 from faults.watched import Try
-from handmade import lake_of
+from lakes.handmade import lake_of
 
 _EVIDENCE = Evidence(
     shared=2,

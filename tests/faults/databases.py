@@ -14,7 +14,6 @@ from unittest.mock import patch
 
 import pytest
 from datahub.ingestion.run.pipeline import Pipeline
-from servers import Server, serving
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -23,10 +22,11 @@ from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.stages import pair_evidence
+from engines.servers import Server, serving
 from faults.outcome import Attack, Outcome
 from faults.own_servers import OwnServer, own_server
 from gms import Gms
-from lake import codes, describe
+from lakes.lake import codes, describe
 
 VERIFIES = pair_evidence
 """The module in which the attack patches `verify_joins`, to strike just before verification."""

@@ -21,12 +21,12 @@ import pyarrow.parquet as pq
 import pymysql
 import pytest
 from pymysql.constants import CLIENT
-from servers import Server, serving
 from sqlalchemy import URL, make_url
 
 from datahub_hyperjoin.visible import visible_lines
-from evil_names import EVIL
+from engines.servers import Server, serving
 from faults.outcome import Attack, Outcome
+from lakes.evil_names import EVIL
 
 _ROWS = 40
 _REPEATS = 3

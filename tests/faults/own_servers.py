@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from servers import free_port
 from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.exc import OperationalError
+
+from engines.servers import free_port
 
 _SECONDS = 60
 _PROGRAMS = {

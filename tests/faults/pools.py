@@ -5,10 +5,10 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
-from poolers import own_database, pooled, run, traces, writing
 
 from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.errors import HyperJoinError
+from engines.poolers import own_database, pooled, run, traces, writing
 from faults.outcome import Attack, Outcome
 
 _MANY = 5

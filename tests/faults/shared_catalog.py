@@ -20,13 +20,13 @@ from datahub.metadata.schema_classes import (
     UpstreamClass,
     UpstreamLineageClass,
 )
-from quick_runs import urn_of
 
 from datahub_hyperjoin.graphql import accept, reject
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import Pair, pair_of
 from gms import Gms
-from lake import column, describe_folder, table
+from lakes.lake import column, describe_folder, table
+from lakes.quick_runs import urn_of
 
 PAIRS = tuple(
     pair_of(column(one), column(other))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lake import write_table
+from lakes.lake import write_table
 
 PASSWORD = "correct-horse-7f3a"  # noqa: S105 - a canary, which no log may show
 CELL = "Quetzalcanary"

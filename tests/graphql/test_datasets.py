@@ -5,8 +5,8 @@ import pytest
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
 from datahub_hyperjoin.graphql.read import DatasetSummary, read_dataset_summaries, signed_in_user
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from lake import describe
-from shop import Shop, open_shop, table
+from lakes.lake import describe
+from lakes.shop import Shop, open_shop, table
 
 ORDERS, REGIONS = dataset_urn(table("orders")), dataset_urn(table("regions"))
 

@@ -14,7 +14,7 @@ from datahub_hyperjoin.graphql import accept, assign_owner, find_join, reject, u
 from datahub_hyperjoin.graphql.errors import DeniedError, UnknownNameError
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, band_urn, role_urn
-from shop import Shop
+from lakes.shop import Shop
 
 OURS = {band_urn("high"), role_urn(Role.REFERENCE)}
 

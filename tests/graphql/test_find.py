@@ -10,7 +10,7 @@ from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.graphql.find import choose_dataset
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import TableId
-from shop import Shop, table
+from lakes.shop import Shop, table
 
 ORDERS = dataset_urn(table("orders"))
 CONDITION = "shop.public.orders.customer = shop.public.customers.id"

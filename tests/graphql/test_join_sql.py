@@ -14,7 +14,7 @@ from datahub_hyperjoin.graphql.errors import UnansweredError
 from datahub_hyperjoin.graphql.read import sql_of_joins, statements_of_joins
 from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.metadata.urns import query_urn
-from shop import Shop
+from lakes.shop import Shop
 
 
 def suggest(shop: Shop, one: str, other: str) -> Join:

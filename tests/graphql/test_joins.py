@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from chains import made
 
 from datahub_hyperjoin.graphql.read import read_join, read_joins
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict, best_first
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, role_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import made
 
 ORDERS, CUSTOMERS = (
     f"urn:li:dataset:(urn:li:dataPlatform:postgres,shop.{name},PROD)"

@@ -27,7 +27,7 @@ from datahub_hyperjoin.metadata.urns import (
     dataset_urn,
     property_urn,
 )
-from shop import Shop, column, table
+from lakes.shop import Shop, column, table
 
 ORDERS, NAMESPACE = dataset_urn(table("orders")), "io.datahub.hyperjoin"
 

@@ -21,7 +21,7 @@ from datahub_hyperjoin.graphql.errors import UnansweredError
 from datahub_hyperjoin.graphql.operations import execute
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import TableId
-from shop import Shop, column, table
+from lakes.shop import Shop, column, table
 
 ORDERS, CUSTOMER = dataset_urn(table("orders")), column_urn(column("orders.customer"))
 NAMESPACE = "io.datahub.hyperjoin"

@@ -9,7 +9,7 @@ from datahub_hyperjoin.graphql import accept, all_joins, find_join
 from datahub_hyperjoin.graphql.errors import DeniedError, NoServerError, UnansweredError
 from datahub_hyperjoin.graphql.operations import execute
 from gms import Gms
-from shop import Shop
+from lakes.shop import Shop
 
 TOKEN = "eyJhbGciOi.secret"  # noqa: S105 - nobody's
 

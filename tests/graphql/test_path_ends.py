@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from chains import column_at, join
 from datahub.metadata.schema_classes import DatasetPropertiesClass
 
 from datahub_hyperjoin.graphql import all_joins, find_path
@@ -13,8 +12,9 @@ from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.joins.paths import PathEnd, fits_end, table_of
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from lake import describe
-from shop import Shop, column, table
+from lakes.chains import column_at, join
+from lakes.lake import describe
+from lakes.shop import Shop, column, table
 
 ORDERS = dataset_urn(table("orders"))
 PAYER = column("orders.payer")

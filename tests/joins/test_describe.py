@@ -1,10 +1,9 @@
 """Test that descriptions of joins use plain words."""
 
-from chains import N_N, changed, join
-
 from datahub_hyperjoin.joins import Join, Role, RowCounts, Verdict
 from datahub_hyperjoin.joins.describe import describe, shorten, summarize
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import N_N, changed, join
 
 MEASURED = changed(
     join("orders", "customers", 0.93, key="customer", fan_outs=(0.98, 3.25)),

@@ -5,11 +5,10 @@
 
 import itertools
 
-from chains import join
-
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.joins.paths import search_chain
 from datahub_hyperjoin.tables import TableId
+from lakes.chains import join
 
 
 def test_a_chain_leads_from_one_table_to_another() -> None:

@@ -5,7 +5,6 @@ import re
 from math import prod
 
 import pytest
-from chains import N_1, N_N, ONE_1, ONE_N, changed, column_at, domain, find, join, made
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from datahub_hyperjoin.graphql import JoinPath, find_path
 from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
 from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import N_1, N_N, ONE_1, ONE_N, changed, column_at, domain, find, join, made
 
 
 def path(*joins: Join, most: int | None = None) -> str:

@@ -1,7 +1,6 @@
 """Test which joins count as safe, and which reasons are given for doubting the others."""
 
 import pytest
-from chains import N_1, N_N, ONE_1, ONE_N, changed, domain, join
 
 from datahub_hyperjoin.joins import (
     MIN_SCORE,
@@ -14,6 +13,7 @@ from datahub_hyperjoin.joins import (
     reasons_unsafe,
 )
 from datahub_hyperjoin.joins.paths import JoinPath, Step
+from lakes.chains import N_1, N_N, ONE_1, ONE_N, changed, domain, join
 
 GOOD = join("orders", "customers", 0.9)
 DIRTY = changed(

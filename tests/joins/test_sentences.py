@@ -1,11 +1,11 @@
 """Test that a sentence about the rows of a join agrees with what SQL returns."""
 
 import pytest
-from chains import N_1, N_N, ONE_1, changed, join
 
 from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts
 from datahub_hyperjoin.joins.describe import describe_rows
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import N_1, N_N, ONE_1, changed, join
 
 TITLES = ("deals.csv", "firms.csv")
 TURNED = (TITLES[1], TITLES[0])

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import duckdb
 import pytest
-from chains import N_N, changed, domain, find, join
 
 from datahub_hyperjoin.graphql import JoinPath
 from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
 from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.tables import TableId
+from lakes.chains import N_N, changed, domain, find, join
 
 NAMES = "abcde"
 

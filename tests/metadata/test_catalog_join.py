@@ -13,7 +13,7 @@ from datahub_hyperjoin.joins import BANDS, Cardinality, CatalogEvidence, Evidenc
 from datahub_hyperjoin.metadata.urns import band_urn, role_urn
 from datahub_hyperjoin.tables import ColumnId
 from gms import Gms
-from shop import column
+from lakes.shop import column
 
 LEFT, RIGHT = column("customers.id"), column("orders.customer")
 JOIN = Join(

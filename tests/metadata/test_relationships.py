@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, RowCounts
 from datahub_hyperjoin.metadata.relationships import read_tag_context, tag_context
 from datahub_hyperjoin.tables import ColumnId
-from lake import column
+from lakes.lake import column
 
 CITIES, STATES = column("cities.csv.state_id"), column("states.csv.id")
 EVIDENCE = Evidence(

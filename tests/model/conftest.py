@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from handmade import Know, MakeLake, Tables, facts_of, lake_of
+from lakes.handmade import Know, MakeLake, Tables, facts_of, lake_of
 
 
 @pytest.fixture

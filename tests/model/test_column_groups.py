@@ -1,11 +1,11 @@
 from dataclasses import replace
 
 import pytest
-from quick_runs import EVIDENCE, join_of
 
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.model.domains import ColumnGroup, find_column_groups
-from lake import column
+from lakes.lake import column
+from lakes.quick_runs import EVIDENCE, join_of
 
 KEY, OTHER_KEY, *ENDS = (column(f"{name}.csv.id") for name in "abcdef")
 SECOND, THIRD, FOURTH, _ = ENDS

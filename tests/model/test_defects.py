@@ -44,7 +44,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Features, Names
 from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, Batch, NameEncoder, NetworkSizes
 from datahub_hyperjoin.model.ranking.rank import select_coherent
-from switching import SMALL, build, draw, report, run, switched
+from lakes.switching import SMALL, build, draw, report, run, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

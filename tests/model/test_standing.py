@@ -2,7 +2,7 @@
 
 import pytest
 
-from handmade import lake_of, numbers
+from lakes.handmade import lake_of, numbers
 
 COPIES = ["a", "a", "b", "b"]
 

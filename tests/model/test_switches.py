@@ -31,7 +31,7 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import build_scorer
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.checkpoint import fingerprint
-from switching import BLEND, SMALL, build, draw, report, run, switched, training_data
+from lakes.switching import BLEND, SMALL, build, draw, report, run, switched, training_data
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

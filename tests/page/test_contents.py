@@ -5,7 +5,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from pages import (
+from browser.pages import (
     FLIGHTS,
     PLANES,
     TEAMS,
@@ -19,7 +19,6 @@ from pages import (
     undeclared,
     write,
 )
-
 from datahub_hyperjoin.joins import (
     Role,
 )

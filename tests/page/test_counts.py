@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import chromium
+from browser import chromium
 from datahub_hyperjoin.cli import main
 
 

@@ -13,17 +13,17 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pages import FLIGHTS, PLANES, TEAMS, column, join, profiles, write
-from written_decisions import decisions
 
-import chromium
-from chromium import Tab
+from browser import chromium
+from browser.chromium import Tab
+from browser.pages import FLIGHTS, PLANES, TEAMS, column, join, profiles, write
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.write import list_decisions
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.written_decisions import decisions
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 needs_browser = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")

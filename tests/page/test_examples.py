@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pages import (
+from browser.pages import (
     FLIGHTS,
     PLANES,
     TEAMS,
@@ -18,7 +18,6 @@ from pages import (
     refers,
     write,
 )
-
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.tables import ColumnId, TableProfile

@@ -3,13 +3,12 @@
 from collections import Counter
 from dataclasses import replace
 
-from chains import changed
-from pages import EVIDENCE, FLIGHTS, PLANES, TEAMS, column, join, refers, undeclared
-
+from browser.pages import EVIDENCE, FLIGHTS, PLANES, TEAMS, column, join, refers, undeclared
 from datahub_hyperjoin.export import ExportFormat, LeftOut, export_joins
 from datahub_hyperjoin.graphql import catalog_join
 from datahub_hyperjoin.joins import UNVERIFIED, Cardinality, Join, Role, Verdict
 from datahub_hyperjoin.page.contents import choose_exports
+from lakes.chains import changed
 
 TO_ONE = replace(EVIDENCE, cardinality=Cardinality.MANY_ONE)
 PARKS, GAMES = column("lahman/Parks.key"), column("lahman/HomeGames.park")

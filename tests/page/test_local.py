@@ -11,10 +11,10 @@ from threading import Thread
 
 import httpx2
 import pytest
-from pages import FLIGHTS, PLANES, column, join, profiles
 
-import chromium
-from chromium import Tab
+from browser import chromium
+from browser.chromium import Tab
+from browser.pages import FLIGHTS, PLANES, column, join, profiles
 from datahub_hyperjoin.decision_file import (
     FiledDecision,
     WrittenDecision,

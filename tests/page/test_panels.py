@@ -7,10 +7,10 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from pages import EVIDENCE, column, holding, profiled, profiles, refers, undeclared
 
-import chromium
-from chromium import Tab
+from browser import chromium
+from browser.chromium import Tab
+from browser.pages import EVIDENCE, column, holding, profiled, profiles, refers, undeclared
 from datahub_hyperjoin.joins import Cardinality, Join, Statement
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page import write_page

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 import sqlglot
 import yaml
-from pages import EVIDENCE, profiles, refers
 
-import chromium
-from chromium import Tab
+from browser import chromium
+from browser.chromium import Tab
+from browser.pages import EVIDENCE, profiles, refers
 from datahub_hyperjoin.export.names import needs_quotes
 from datahub_hyperjoin.joins import Cardinality, Statement
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible_lines
-from evil_names import EVIL
+from lakes.evil_names import EVIL
 
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import yaml
-from pages import EVIDENCE, column, profiles, refers, undeclared
 
-import chromium
-from chromium import Tab
+from browser import chromium
+from browser.chromium import Tab
+from browser.pages import EVIDENCE, column, profiles, refers, undeclared
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts, Statement, Verdict
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions

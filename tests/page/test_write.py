@@ -6,7 +6,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from pages import (
+
+from browser.pages import (
     EVIDENCE,
     FLIGHTS,
     PLANES,
@@ -20,7 +21,6 @@ from pages import (
     suggestion,
     write,
 )
-
 from datahub_hyperjoin.joins import (
     Bridge,
     CrosswalkJoin,

@@ -17,7 +17,7 @@ from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.spark.errors import MissingJavaError
 from gms import Gms
-from lake import describe
+from lakes.lake import describe
 
 ANN = "urn:li:corpuser:ann"
 PASSWORD = "Qh7nWz"  # noqa: S105 - not in use anywhere

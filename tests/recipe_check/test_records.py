@@ -12,7 +12,7 @@ from datahub.ingestion.run.pipeline import Pipeline
 
 from datahub_hyperjoin.cli import main
 from gms import Gms
-from lake import describe, describe_folder, write_flights
+from lakes.lake import describe, describe_folder, write_flights
 
 LAYERS: dict[str, Any] = {
     "queries": True,

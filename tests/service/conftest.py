@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from browsers import PEOPLE, Browser
-from shop import Shop, open_shop
+from browser.browsers import PEOPLE, Browser
+from lakes.shop import Shop, open_shop
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from urllib.parse import quote
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph
 
-from browsers import ADA, BOB, ORIGIN, Browser
+from browser.browsers import ADA, BOB, ORIGIN, Browser
 from datahub_hyperjoin.graphql import accept, find_join, undo
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from lake import describe
-from shop import Shop, table
+from lakes.lake import describe
+from lakes.shop import Shop, table
 
 ORDERS = f"/dataset?urn={quote(dataset_urn(table('orders')), safe='')}"
 

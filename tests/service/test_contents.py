@@ -1,14 +1,14 @@
 """Test which facts about the catalog's joins the page shows."""
 
 import pytest
-from chains import changed, made
 
 from datahub_hyperjoin.graphql.read import DatasetSummary
 from datahub_hyperjoin.joins import UNVERIFIED, Cardinality, Join, Role, Statement, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page.contents import Contents
 from datahub_hyperjoin.service.pages import is_listed, list_catalog_contents
-from shop import column, table
+from lakes.chains import changed, made
+from lakes.shop import column, table
 
 REFERENCE = made(
     urn="urn:1",

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from browsers import ADA, ORIGIN, PEOPLE, Browser
+from browser.browsers import ADA, ORIGIN, PEOPLE, Browser
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.service.app import MOST_BODY
-from shop import Shop, open_shop
+from lakes.shop import Shop, open_shop
 
 ELSEWHERE = "another web site sent this request. Use the page of the service itself"
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from previews import free_port, serving
 
-import chromium
+from browser import chromium
+from browser.previews import free_port, serving
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.app import create_service
-from shop import open_shop
+from lakes.shop import open_shop
 
 pytestmark = pytest.mark.skipif(chromium.PATH is None, reason="needs Chromium")
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from browsers import ADA, PEOPLE, Browser
+from browser.browsers import ADA, PEOPLE, Browser
 from datahub_hyperjoin.joins import Role
-from shop import Shop, open_shop
+from lakes.shop import Shop, open_shop
 
 
 @pytest.fixture(scope="module")

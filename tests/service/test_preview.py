@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 from datahub.metadata.schema_classes import EmbedClass
-from previews import free_port, preview_tab, serving
-from quick_runs import CARRIER, ORIGIN, Runs, shown, urn_of
 
-import chromium
+from browser import chromium
+from browser.previews import free_port, preview_tab, serving
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.app import create_service
 from gms import Gms
-from lake import describe_folder, table, write_flights
+from lakes.lake import describe_folder, table, write_flights
+from lakes.quick_runs import CARRIER, ORIGIN, Runs, shown, urn_of
 
 pytestmark = pytest.mark.skipif(
     chromium.PATH is None, reason="no chromium or google-chrome is on the PATH"

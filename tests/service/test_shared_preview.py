@@ -4,18 +4,18 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from frontend import serve_frontend
-from previews import free_port, preview_tab, serving
 
-import chromium
-from browsers import ADA, PEOPLE
+from browser import chromium
+from browser.browsers import ADA, PEOPLE
+from browser.previews import free_port, preview_tab, serving
 from datahub_hyperjoin.cli.connect import frontend_connector
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.app import create_service
-from shop import Shop, table
+from lakes.shop import Shop, table
+from services.frontend import serve_frontend
 
 pytestmark = pytest.mark.skipif(
     chromium.PATH is None, reason="no chromium or google-chrome is on the PATH"

@@ -4,16 +4,16 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from frontend import Frontend, serve_frontend
 from starlette.datastructures import Headers
 
-from browsers import ADA, BOB, ORIGIN, PEOPLE, Browser
+from browser.browsers import ADA, BOB, ORIGIN, PEOPLE, Browser
 from datahub_hyperjoin.cli.connect import frontend_connector
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.service.app import datahub_cookies
 from datahub_hyperjoin.service.errors import SharedSignInError
-from shop import Shop
+from lakes.shop import Shop
+from services.frontend import Frontend, serve_frontend
 
 DATAHUB = "http://127.0.0.1:9002"
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import clusters
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
+from services import clusters
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]

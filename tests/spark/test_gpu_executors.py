@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-import clusters
-import gpu_tasks
 from datahub_hyperjoin.spark import session as sessions
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import ExecutorTaskError, MissingJavaError
 from datahub_hyperjoin.spark.gpu_executors import _attempt, gives_gpus, has_gpu_executors
 from datahub_hyperjoin.spark.session import LazySession, lazy_session
+from services import clusters, gpu_tasks
 
 EXECUTOR, TASK = "spark.executor.resource.gpu.amount", "spark.task.resource.gpu.amount"
 BOTH = {EXECUTOR: "1", TASK: "0.25"}

@@ -10,11 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-import clusters
-import metastore
 from datahub_hyperjoin.joins import Cardinality
 from datahub_hyperjoin.locations import CatalogTable
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
+from services import clusters, metastore
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

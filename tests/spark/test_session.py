@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from clusters import LEFT_BY_CONNECT
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.spark.session import borrow_session, find_java, settings_for
 from datahub_hyperjoin.storage import remove_abandoned_folders
+from services.clusters import LEFT_BY_CONNECT
 
 ROOT = Path(__file__).parents[2]
 

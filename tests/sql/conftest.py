@@ -8,7 +8,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, RunSql, Statement
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect, File
@@ -23,6 +22,7 @@ from datahub_hyperjoin.tables import (
     Table,
     TableId,
 )
+from engines.servers import KINDS, Server, serving
 
 MakeFile = Callable[..., Table]
 MakeJoin = Callable[..., Join]

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
-from servers import Server
 
 from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.tables import Table, TableId
+from engines.servers import Server
 
 MakeJoin = Callable[..., Join]
 Run = Callable[..., list[Statement]]

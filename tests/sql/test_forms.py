@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
-from servers import KINDS, Server
 
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.locations import CatalogTable
@@ -17,6 +16,7 @@ from datahub_hyperjoin.sql.find import LakeInSql, find_statement
 from datahub_hyperjoin.sql.run import SparkEngine
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
+from engines.servers import KINDS, Server
 
 MakeFile = Callable[[str, pa.Table], Table]
 MakeJoin = Callable[..., Join]

@@ -11,9 +11,9 @@ import duckdb
 import numpy as np
 import pytest
 from datahub.ingestion.run.pipeline import Pipeline
-from servers import Server
 
 from datahub_hyperjoin.metadata.urns import query_urn
+from engines.servers import Server
 
 pytestmark = [
     pytest.mark.usefixtures("spark"),

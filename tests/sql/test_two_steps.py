@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import NoReturn
 
 import pytest
-from servers import Server
 
 from datahub_hyperjoin.joins import Bridge, Cardinality, CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.locations import DeltaFolder
@@ -13,6 +12,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.sql import LakeInSql, SqlTest, find_join_sql, run_joins
 from datahub_hyperjoin.tables import ColumnId, Table
+from engines.servers import Server
 
 MakeFile = Callable[..., Table]
 MakeJoin = Callable[..., Join]

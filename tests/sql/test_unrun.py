@@ -8,7 +8,6 @@ from uuid import uuid4
 import duckdb
 import pytest
 from click.testing import CliRunner, Result
-from servers import Server, serving
 from sqlalchemy import make_url
 
 from datahub_hyperjoin import FoundJoins, find_joins
@@ -17,6 +16,7 @@ from datahub_hyperjoin.discovery.errors import UnknownChoiceError
 from datahub_hyperjoin.sql.database_engine import DatabaseEngine
 from datahub_hyperjoin.sql.write import TableInSql
 from datahub_hyperjoin.tables import Table
+from engines.servers import Server, serving
 
 KEYS = [f"{at:08x}-0000-4000-8000-{at * at:012x}" for at in range(40)]
 TYPES = {

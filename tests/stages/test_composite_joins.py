@@ -10,7 +10,6 @@ from typing import NoReturn
 
 import pytest
 from pyspark.sql import SparkSession
-from servers import Server, serving
 
 from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
@@ -30,6 +29,7 @@ from datahub_hyperjoin.stages.composite_joins import (
 )
 from datahub_hyperjoin.stages.pair_evidence import DataReader
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
+from engines.servers import Server, serving
 
 NO_FACTS = CatalogFacts()
 RANKING = RankingConfig()

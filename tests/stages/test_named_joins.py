@@ -6,7 +6,7 @@ from datahub_hyperjoin.joins import CatalogEvidence, KnownNamesakes
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.stages.named_joins import find_named_joins
 from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
-from handmade import facts_of
+from lakes.handmade import facts_of
 
 SHOP = {"customers": "id name", "orders": "id customer_id", "returns": "id customer_id"}
 DECLARED = facts_of({("orders.customer_id", "customers.id"): CatalogEvidence(declared="fk")})

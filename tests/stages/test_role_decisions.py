@@ -12,7 +12,7 @@ from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, KnownNamesakes
 from datahub_hyperjoin.model.config import FeatureConfig, RankingConfig
 from datahub_hyperjoin.stages.role_decisions import decide_relations
 from datahub_hyperjoin.value_forms import ValueForm
-from deciding import (
+from lakes.deciding import (
     BOOKS,
     CODES,
     CONFIG,
@@ -36,7 +36,7 @@ from deciding import (
     pair,
     roles,
 )
-from handmade import Tables, column, draw, facts_of, numbers, things
+from lakes.handmade import Tables, column, draw, facts_of, numbers, things
 
 
 def test_a_reference_has_a_direction_and_its_own_probability() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from servers import serving
 
 from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.discovery import FoundJoins
 from datahub_hyperjoin.discovery.records import JoinRecord
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.spark.config import ProfileConfig
+from engines.servers import serving
 
 FIRMS = [f"{name} {letter}" for letter in "ABCD" for name in ("Abel", "Berg", "Costa", "Dorn")]
 SEASONS = [(f"T{team:02}", year) for team in range(24) for year in range(2001, 2013)]

@@ -10,7 +10,7 @@ from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Verdict
 from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.stages.named_joins import find_unverified_keys
 from datahub_hyperjoin.tables import TableProfile
-from handmade import column, facts_of, numbers, profile_lake
+from lakes.handmade import column, facts_of, numbers, profile_lake
 
 USERS = {"users": {"id": numbers(1, 40), "tenant": numbers(1, 40)}}
 EMPTY = ["", "", ""]

@@ -6,7 +6,7 @@ import duckdb
 from datahub.ingestion.run.pipeline import Pipeline
 
 from gms import Gms
-from lake import describe
+from lakes.lake import describe
 
 _READABLE = (".csv", ".parquet", ".json")
 

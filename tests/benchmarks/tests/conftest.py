@@ -1,5 +1,5 @@
 """Set up labelled lakes."""
 
-from labelled import labelled_lake, make_runs
+from lakes.labelled import labelled_lake, make_runs
 
 __all__ = ["labelled_lake", "make_runs"]

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from chains import join, made
 from datahub.metadata.schema_classes import MetadataChangeProposalClass
-from quick_runs import CARRIER, join_of
 
 from benchmarks.agent_questions import Outcome, describe_outcomes
 from benchmarks.agents.answers import named_in_guide, named_in_property, named_in_sql
@@ -13,7 +11,9 @@ from datahub_hyperjoin.emit.documents import write_guide
 from datahub_hyperjoin.emit.patches import read_changes
 from datahub_hyperjoin.emit.properties import emit_dataset
 from datahub_hyperjoin.tables import ColumnId, TableId
-from lake import column
+from lakes.chains import join, made
+from lakes.lake import column
+from lakes.quick_runs import CARRIER, join_of
 
 ORDERS = TableId("file", "orders.csv")
 CUSTOMER = frozenset({column("orders.csv.customer"), column("customers.csv.key")})

@@ -13,7 +13,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.ranking.nearest import ColumnIndex, InvertedFile
 from datahub_hyperjoin.model.signals.cells import StoredVectors
-from handmade import profile_lake
+from lakes.handmade import profile_lake
 
 
 def test_a_query_is_compared_with_the_share_of_a_larger_lake(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.bench_copies import main
-from handmade import draw, numbers
+from lakes.handmade import draw, numbers
 
 
 @pytest.fixture

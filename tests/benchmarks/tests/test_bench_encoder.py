@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.bench_encoder import EncodedPairs, compare, describe_columns
 from benchmarks.trees.examples import Examples
-from handmade import lake_of
+from lakes.handmade import lake_of
 
 JOINS = np.array([False, False, True])
 """Whether each candidate joins: only the last one does, and only the encoder found it."""

@@ -8,7 +8,7 @@ from benchmarks.bench_merged import METRICS, compare, merge
 from datahub_hyperjoin.evaluate import EvaluationProgress
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.run import ProfiledLake
-from handmade import profile_lake
+from lakes.handmade import profile_lake
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.bench_order import main
 from benchmarks.rearranged_lake import rename_folder, shuffle_columns, shuffle_rows
-from handmade import draw, numbers
+from lakes.handmade import draw, numbers
 
 
 @pytest.fixture

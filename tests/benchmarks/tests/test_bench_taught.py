@@ -12,7 +12,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
-from handmade import Tables, draw, lake_of, numbers
+from lakes.handmade import Tables, draw, lake_of, numbers
 
 KEY = ColumnName("robots", "id")
 REFERRING = ("bills", "orders", "trips")

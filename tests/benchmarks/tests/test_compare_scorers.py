@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_pairs import made_lake
 
 from benchmarks.compare_scorers.__main__ import main
 from benchmarks.compare_scorers.context import measure_context
@@ -17,7 +16,8 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
 from datahub_hyperjoin.model.ranking.tree_scoring import PairGraph
-from handmade import numbers, profile_lake
+from lakes.handmade import numbers, profile_lake
+from lakes.made_pairs import made_lake
 
 
 def graph_of(pairs: dict[tuple[int, int], float], table_of: list[int]) -> PairGraph:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.measured_lakes import Guise, guise_file, hide_names, measure_missing
 from datahub_hyperjoin.evaluate.run import EvaluationProgress, ProfiledLake
-from handmade import numbers, profile_lake
+from lakes.handmade import numbers, profile_lake
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_pairs import made_lake
 
 from benchmarks.measured_lakes import Guise
 from benchmarks.pair_network.examples import LabelledPairs, collect_pairs
@@ -12,7 +11,8 @@ from benchmarks.pair_network.training import mean_average_precision, score, trai
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.ranking.tree_scoring import PairGraph
-from handmade import numbers, profile_lake
+from lakes.handmade import numbers, profile_lake
+from lakes.made_pairs import made_lake
 
 
 @pytest.fixture(scope="module")

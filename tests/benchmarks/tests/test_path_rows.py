@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from chains import changed, made
 
 from benchmarks.directed_lake import DirectedLake
 from benchmarks.path_rows import PathRows, compare_path_rows
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.joins import Cardinality, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import changed, made
 
 ORDERS = "id,created_by,approved_by\n1,a,b\n2,a,c\n3,b,a\n"
 USERS = "name,login\na,A\nb,B\nc,C\n"

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from jaxtyping import Bool, Int
-from made_pairs import made_lake
 from scipy.special import expit
 
 from benchmarks.bench_tuning import describe
@@ -19,6 +18,7 @@ from datahub_hyperjoin.model.ranking.tree_scoring import (
     shipped_network,
     shipped_trees,
 )
+from lakes.made_pairs import made_lake
 
 
 def separation(

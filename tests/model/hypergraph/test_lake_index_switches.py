@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.hypergraph.hyperedges import build_hypergraph
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.saved.checkpoint import fingerprint
-from switching import SMALL, build, draw, run, switched, training_data
+from lakes.switching import SMALL, build, draw, run, switched, training_data
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

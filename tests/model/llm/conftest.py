@@ -11,7 +11,7 @@ from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm import naming
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
-from endpoint import Endpoint
+from services.endpoint import Endpoint
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 Configure = Callable[..., LanguageModelConfig]

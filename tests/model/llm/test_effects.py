@@ -21,8 +21,8 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.saved.checkpoint import fingerprint
 from datahub_hyperjoin.model.training.augmented_views import sample_pairs
-from endpoint import Endpoint, naming, refusing
-from switching import SHORT, data_from
+from lakes.switching import SHORT, data_from
+from services.endpoint import Endpoint, naming, refusing
 
 MakeLake = Callable[..., Lake]
 Configure = Callable[..., LanguageModelConfig]

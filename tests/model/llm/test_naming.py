@@ -13,7 +13,16 @@ import pytest
 from datahub_hyperjoin.model.config import VariantConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, NamingCounts, name_columns
-from endpoint import Answer, Behaviour, Endpoint, completion, hanging_up, naming, refusing, saying
+from services.endpoint import (
+    Answer,
+    Behaviour,
+    Endpoint,
+    completion,
+    hanging_up,
+    naming,
+    refusing,
+    saying,
+)
 
 Name = Callable[..., Naming]
 KEY = "sk-topsecret-0123456789"

@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.client import Client, read_wait
 from datahub_hyperjoin.model.llm.naming import Requester
 from datahub_hyperjoin.model.llm.question import FORMS, Prompt, Question
-from endpoint import Answer, Behaviour, Endpoint, hanging_up, naming, refusing, saying
+from services.endpoint import Answer, Behaviour, Endpoint, hanging_up, naming, refusing, saying
 
 Configure = Callable[..., LanguageModelConfig]
 PROMPT = Prompt((Question("orders", ("id", "customer"), "customer", ()),), 100)

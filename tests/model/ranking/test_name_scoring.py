@@ -20,7 +20,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NameScorer, 
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.ranking.tree_scoring import NameTreeScorer, TreeEnsemble
 from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
-from handmade import draw, facts_of, lake_of, numbers
+from lakes.handmade import draw, facts_of, lake_of, numbers
 
 BY_NAMES = ModelConfig(
     ranking=RankingConfig(scoring=Scoring.SIGNALS), features=FeatureConfig(values=False)

@@ -26,7 +26,7 @@ from datahub_hyperjoin.model.ranking.tree_scoring import (
 )
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 from datahub_hyperjoin.tables import DataType
-from handmade import draw, lake_of, numbers
+from lakes.handmade import draw, lake_of, numbers
 
 CUSTOMERS = [f"customer {number}" for number in range(60)]
 TABLES = {

@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_features import COLUMN_FEATURES
 from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NoisyOrScorer
 from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer, shipped_trees
-from handmade import draw, lake_of, numbers
+from lakes.handmade import draw, lake_of, numbers
 
 TABLES = {
     "customers": {"id": numbers(1, 61), "name": [f"customer {number}" for number in range(60)]},

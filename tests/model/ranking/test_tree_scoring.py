@@ -30,7 +30,7 @@ from datahub_hyperjoin.model.ranking.tree_scoring import (
     correct_with_trees,
 )
 from datahub_hyperjoin.tables import Pattern
-from handmade import draw, facts_of, lake_of, numbers
+from lakes.handmade import draw, facts_of, lake_of, numbers
 
 CUSTOMERS = [f"customer {number}" for number in range(60)]
 TABLES = {

@@ -20,7 +20,7 @@ from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.value_forms import Notation
-from handmade import Tables, column, facts_of, lake_of
+from lakes.handmade import Tables, column, facts_of, lake_of
 
 NO_FACTS = CatalogFacts()
 Found = Mapping[tuple[str, str], tuple[float, float]]

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from referring import Named, name, references_of
 
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
-from handmade import Tables, draw, lake_of, numbers
+from lakes.handmade import Tables, draw, lake_of, numbers
+from lakes.referring import Named, name, references_of
 
 ALONE = replace(DEFAULT_WEIGHTS, common_key=0.0)
 KEY, LARGER = "core/customer.customer_id", "other/customer.customer_id"

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from referring import name, references_of
 
 from benchmarks.moved_tables import move
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.lake import Lake
-from handmade import Tables, draw, facts_of, lake_of, numbers, profile_lake
+from lakes.handmade import Tables, draw, facts_of, lake_of, numbers, profile_lake
+from lakes.referring import name, references_of
 
 CUSTOMERS = numbers(1, 61)
 

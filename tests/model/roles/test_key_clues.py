@@ -5,7 +5,7 @@ import pytest
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.pair_scores import KeyClues, find_key_clues
-from handmade import Tables, lake_of
+from lakes.handmade import Tables, lake_of
 
 UNIQUE, REPEATED, GAPS = ["1", "2", "3"], ["1", "1", "2"], ["1", "2", ""]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.roles.named_references import fit_in_lengths, measure_length_chance
 from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
-from handmade import lake_of
+from lakes.handmade import lake_of
 
 TEXTS = st.lists(
     st.lists(st.text("ab", min_size=1, max_size=6), min_size=1, max_size=4), min_size=1, max_size=6

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison
 from datahub_hyperjoin.model.signals import sketches
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words, noun_stem, trigrams
-from handmade import Tables, column, lake_of
+from lakes.handmade import Tables, column, lake_of
 
 VALUES = ["1", "2"]
 Names = tuple[str, str]

@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.roles.named_references import (
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
-from handmade import column, facts_of, lake_of, numbers
+from lakes.handmade import column, facts_of, lake_of, numbers
 
 Headers = Mapping[str, str]
 NO_FACTS = CatalogFacts()

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from referring import name, references_of
 
 from datahub_hyperjoin.joins import CatalogEvidence, KnownNamesakes, Verdict
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import Relations
-from handmade import Tables, draw, facts_of, lake_of, numbers
+from lakes.handmade import Tables, draw, facts_of, lake_of, numbers
+from lakes.referring import name, references_of
 
 UNTAUGHT = replace(DEFAULT_WEIGHTS, namesake=0.0)
 DECLARED = CatalogEvidence(declared="fk")

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from referring import find, name, probability, references_of
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
@@ -16,7 +15,8 @@ from datahub_hyperjoin.model.roles import candidates, pair_scores
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import References
 from datahub_hyperjoin.tables import DataType
-from handmade import Tables, draw, facts_of, lake_of, numbers, things
+from lakes.handmade import Tables, draw, facts_of, lake_of, numbers, things
+from lakes.referring import find, name, probability, references_of
 
 USERS: Tables = {"users": {"id": numbers(5001, 5041), "mail": [f"m{n}@x" for n in range(40)]}}
 CUSTOMERS: Tables = {"customers": {"id": numbers(1001, 1061), "name": [f"N{n}" for n in range(60)]}}

@@ -11,8 +11,8 @@ from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.roles.candidates import compare_with_own_keys
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from deciding import index_of
-from handmade import Tables, draw, facts_of, lake_of, numbers, things
+from lakes.deciding import index_of
+from lakes.handmade import Tables, draw, facts_of, lake_of, numbers, things
 
 IDS = numbers(5001, 5101)
 MANAGER = ("staff.manager_id", "staff.staff_id")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.pair_scores import TableClues, TableComparison
 from datahub_hyperjoin.model.signals import sketches
-from handmade import Tables, lake_of
+from lakes.handmade import Tables, lake_of
 
 VALUES = ["1", "2"]
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 import pytest
-from referring import name, references_of
 
 from datahub_hyperjoin.model.roles import references
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.context import group_tables
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS, TablePairs
-from handmade import Tables, draw, lake_of, numbers
+from lakes.handmade import Tables, draw, lake_of, numbers
+from lakes.referring import name, references_of
 
 Edges = Sequence[tuple[int, int]]
 SHOP, KEY = "shop/order.customer_id", "shop/customer.customer_id"

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from referring import find, probability
 
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
-from handmade import Tables, draw, numbers, things
+from lakes.handmade import Tables, draw, numbers, things
+from lakes.referring import find, probability
 
 PATIENTS: Tables = {
     "patients": {"patient_id": numbers(1, 701), "name": [f"N{n}" for n in range(700)]},

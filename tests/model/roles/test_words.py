@@ -1,8 +1,7 @@
 """Test that counts, measures, positions and labels refer to nothing."""
 
-from referring import probability
-
-from handmade import Tables, draw, numbers, things
+from lakes.handmade import Tables, draw, numbers, things
+from lakes.referring import probability
 
 
 def test_a_count_of_rooms_refers_less_probably_than_the_number_of_a_room() -> None:

@@ -27,7 +27,7 @@ from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes, build_optimiz
 from datahub_hyperjoin.model.saved import journal as journals
 from datahub_hyperjoin.model.saved.journal import Journal, TrainingState
 from datahub_hyperjoin.storage import locking
-from switching import BLEND
+from lakes.switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

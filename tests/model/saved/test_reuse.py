@@ -25,7 +25,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.saved.checkpoint import Model, load_model
 from datahub_hyperjoin.model.saved.files import describe_model, digest, write_description
-from switching import BLEND
+from lakes.switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

@@ -22,7 +22,7 @@ from datahub_hyperjoin.model.signals.overlap import (
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 from datahub_hyperjoin.model.signals.sketches import count_common_hashes
 from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
-from handmade import MakeLake
+from lakes.handmade import MakeLake
 
 
 def words(start: int, stop: int) -> list[str]:

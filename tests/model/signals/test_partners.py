@@ -23,7 +23,7 @@ from datahub_hyperjoin.model.signals.partners import (
 )
 from datahub_hyperjoin.model.signals.sketches import Postings, SketchArrays
 from datahub_hyperjoin.tables import DataType
-from handmade import MakeLake, lake_of
+from lakes.handmade import MakeLake, lake_of
 
 Drawn = tuple[set[int], bool, int]
 """The values of a column, whether it holds text, and how many values its sketch lacks."""

@@ -27,7 +27,7 @@ from datahub_hyperjoin.model.training.augmented_views import (
     split_values,
 )
 from datahub_hyperjoin.tables import pair_of
-from switching import SHORT, SMALL, data_from, switched
+from lakes.switching import SHORT, SMALL, data_from, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 KEYS = [0, 1, 3, 5, 7, 9]

@@ -33,7 +33,7 @@ from datahub_hyperjoin.model.training.train import (
     semi_hard_loss,
     triplet_loss,
 )
-from switching import BLEND
+from lakes.switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

@@ -21,7 +21,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.saved.files import DESCRIPTION, describe_model, write_description
 from datahub_hyperjoin.model.training.train import hold_out
-from switching import BLEND
+from lakes.switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

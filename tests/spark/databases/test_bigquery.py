@@ -6,20 +6,11 @@ from itertools import combinations_with_replacement
 from typing import cast
 
 import pytest
-from counted_pairs import verified_and_counted, verified_by_reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from sqlalchemy.types import String, TypeEngine
 
-from columns_by_system import FOREIGN, MESSY, RANGE, WORDS
-from counted_profiles import (
-    by_reading,
-    in_normal_form,
-    profiled,
-    profiled_and_unread,
-    unread,
-)
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -28,10 +19,19 @@ from datahub_hyperjoin.spark.databases.sql_forms import quote_in_one_line
 from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
+from engines.columns_by_system import FOREIGN, MESSY, RANGE, WORDS
+from engines.counted_pairs import verified_and_counted, verified_by_reading
+from engines.counted_profiles import (
+    by_reading,
+    in_normal_form,
+    profiled,
+    profiled_and_unread,
+    unread,
+)
 
 pytest.importorskip("sqlalchemy_bigquery")
 pytest.importorskip("zetasql")
-bigquery_driver = pytest.importorskip("bigquery_driver")
+bigquery_driver = pytest.importorskip("engines.bigquery_driver")
 
 CONFIG = Md5ProfileConfig.of(ProfileConfig())
 SMALL = replace(CONFIG, sketch_size=8, sample_size=4)

@@ -7,8 +7,9 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from servers import KINDS, Server, serving, settle, states
 from sqlalchemy import text
+
+from engines.servers import KINDS, Server, serving, settle, states
 
 STEADY = "STATS_AUTO_RECALC = 0"
 """Table option that keeps MariaDB from recomputing statistics some time after a write."""

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 from requests import Response
-from servers import Server, serving
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -30,6 +29,7 @@ from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table, TableProfile
+from engines.servers import Server, serving
 
 MD5 = Md5ProfileConfig.of(ProfileConfig())
 OPAQUE = {

@@ -5,12 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filled_tables import fill, literal
 from pydantic import SecretStr
-from servers import Server, serving
 from sqlalchemy import make_url
 
-from columns_by_system import COMPUTING, MESSY
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.config import Md5ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
@@ -22,6 +19,9 @@ from datahub_hyperjoin.spark.databases.system import (
 )
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from engines.columns_by_system import COMPUTING, MESSY
+from engines.filled_tables import fill, literal
+from engines.servers import Server, serving
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import spark_partition_id
-from servers import KINDS, Server, serving
 from sqlalchemy import event
 
 from datahub_hyperjoin.locations import Relation
@@ -29,6 +28,7 @@ from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.routes import Route, route_of
 from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table
+from engines.servers import KINDS, Server, serving
 
 ROWS = 1_000
 QUOTES = 'a`b"c'

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from pydantic import SecretStr, TypeAdapter, ValidationError
 from pyspark.sql import SparkSession
-from servers import KINDS, Server, serving
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -24,6 +23,7 @@ from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch, pr
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableProfile
+from engines.servers import KINDS, Server, serving
 
 WEIRD = 'sel%ect `"Kündig"'
 ODD = "s/e:c@ret"

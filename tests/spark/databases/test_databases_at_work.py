@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
-from servers import Server, serving
 from sqlalchemy import create_engine, make_url, text
 
 from datahub_hyperjoin.locations import Database
@@ -18,6 +17,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch, profile_table
 from datahub_hyperjoin.tables import DataType
+from engines.servers import Server, serving
 
 TABLES = 200
 CONFIG = ProfileConfig()

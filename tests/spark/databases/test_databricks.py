@@ -5,9 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filled_tables import fill
 from pydantic import SecretStr
-from servers import Server, serving
 from sqlalchemy import inspect, make_url
 
 from datahub_hyperjoin.locations import Relation
@@ -21,6 +19,8 @@ from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.tables import DataType, Table
+from engines.filled_tables import fill
+from engines.servers import Server, serving
 
 pytestmark = pytest.mark.spark
 CONFIG = Md5ProfileConfig(sample_size=8)

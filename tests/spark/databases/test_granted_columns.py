@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from servers import Server, serving
 from sqlalchemy import make_url
 
 from datahub_hyperjoin.catalog.databases import read_database_keys, scan_database
@@ -18,6 +17,7 @@ from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.sql.database_engine import DatabaseEngine
 from datahub_hyperjoin.sql.dialects import DUCKDB
 from datahub_hyperjoin.tables import Table, TableProfile
+from engines.servers import Server, serving
 
 KINDS = ("postgresql", "mariadb")
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.spark.databases.engines import open_engine
@@ -15,6 +14,7 @@ from datahub_hyperjoin.spark.databases.listing import (
     list_keys,
 )
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from engines.servers import KINDS, Server, serving
 
 
 @pytest.fixture(params=KINDS)

@@ -7,19 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filled_tables import fill, literal, series
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from redshift_functions import own_schema
-from servers import Server, serving
-from sql_functions import with_other_sql
 from sqlalchemy import inspect, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import VARCHAR, Boolean, Integer, TypeEngine
 
-from columns_by_system import RANGE
-from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import (
@@ -38,6 +32,12 @@ from datahub_hyperjoin.spark.databases.system import (
     system_of_database,
 )
 from datahub_hyperjoin.tables import DataType
+from engines.columns_by_system import RANGE
+from engines.counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
+from engines.filled_tables import fill, literal, series
+from engines.redshift_functions import own_schema
+from engines.servers import Server, serving
+from engines.sql_functions import with_other_sql
 
 FEW = settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from psycopg2 import ProgrammingError
-from redshift_driver import translated
-from sql_functions import called_functions
 from sqlalchemy.types import (
     CHAR,
     REAL,
@@ -35,6 +33,8 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     DIGITS_OF_DOUBLE,
     DIGITS_OF_REAL,
 )
+from engines.redshift_driver import translated
+from engines.sql_functions import called_functions
 
 GOLDEN = Path(__file__).with_name("redshift_forms.sql")
 FUNCTIONS = {

@@ -10,13 +10,10 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from filled_tables import fill, literal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
-from servers import Server, serving
-from sql_functions import called_functions, with_other_sql
 from sqlalchemy import inspect
 from sqlalchemy.types import (
     Boolean,
@@ -30,7 +27,6 @@ from sqlalchemy.types import (
 )
 from sqlglot import exp, parse_one
 
-from counted_profiles import MD5, by_reading, profiled, relation_of
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
@@ -46,6 +42,10 @@ from datahub_hyperjoin.spark.databases.system import (
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.tables import DataType, Table
+from engines.counted_profiles import MD5, by_reading, profiled, relation_of
+from engines.filled_tables import fill, literal
+from engines.servers import Server, serving
+from engines.sql_functions import called_functions, with_other_sql
 
 GOLDEN = Path(__file__).with_name("snowflake_forms.sql")
 FUNCTIONS = {

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from servers import KINDS, Server, alike, serving, settle, states
 from sqlalchemy import create_engine, make_url, text
 
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.spark.databases.listing import states_of
+from engines.servers import KINDS, Server, alike, serving, settle, states
 
 CITIES = (
     "CREATE TABLE cities (id INTEGER PRIMARY KEY, city VARCHAR(20))",

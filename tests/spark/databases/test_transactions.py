@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from servers import Server, serving
 from sqlalchemy import Connection, make_url
 
 from datahub_hyperjoin.locations import Database
@@ -15,6 +14,7 @@ from datahub_hyperjoin.spark.databases.connections import statement_limit
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.system import computing_system
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from engines.servers import Server, serving
 
 SLOW = {
     "postgresql": "CREATE VIEW slow AS SELECT 1 AS id, CAST(pg_sleep(30) AS text) AS nap",

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filled_tables import fill, literal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from servers import Server, serving
-from sql_functions import called_functions, with_other_sql
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import (
@@ -30,8 +27,6 @@ from sqlalchemy.types import (
 )
 from sqlglot import exp, parse_one
 
-from columns_by_system import RANGE
-from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_keys, list_relations, states_of
@@ -44,6 +39,11 @@ from datahub_hyperjoin.spark.databases.trino import _SYNTAX as SYNTAX
 from datahub_hyperjoin.spark.databases.trino import Trino
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import DataType
+from engines.columns_by_system import RANGE
+from engines.counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
+from engines.filled_tables import fill, literal
+from engines.servers import Server, serving
+from engines.sql_functions import called_functions, with_other_sql
 
 GOLDEN = Path(__file__).with_name("trino_forms.sql")
 FUNCTIONS = {

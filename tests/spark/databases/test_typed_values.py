@@ -6,13 +6,13 @@ from pathlib import Path
 import duckdb
 import pytest
 from pyspark.sql import SparkSession
-from servers import Server, serving
 
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, TableProfile
+from engines.servers import Server, serving
 
 SERVERS = ("postgresql", "mariadb")
 ROWS = 3_000

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.locations import Relation, ViewCopy
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -16,6 +15,7 @@ from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.tables import ColumnId, Table
+from engines.servers import KINDS, Server, serving
 
 RECURSIVE = "WITH RECURSIVE t(n) AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t{}) "
 

@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.errors import EmptyTableError, MissingExcelError, U
 from datahub_hyperjoin.spark.files.header import ROWS_NAMED
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableId
-from workbooks import Rows, write_workbook
+from lakes.workbooks import Rows, write_workbook
 
 CITIES: Rows = [["id", "city"], [1, "Köln"], [2, "Oslo"], [3, None]]
 ROWS = [{"id": 1, "city": "Köln"}, {"id": 2, "city": "Oslo"}, {"id": 3, "city": None}]

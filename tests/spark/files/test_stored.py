@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
-from stores import S3Server, refuse_warning, running_s3
 
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -23,7 +22,8 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.stored import StoredFile, bytes_of
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableId
-from workbooks import write_workbook
+from lakes.workbooks import write_workbook
+from services.stores import S3Server, refuse_warning, running_s3
 
 CITIES = "id;city\n1;Köln\n2;Zürich\n3;\n"
 LINES = b'{"id": 1, "home": {"city": "Oslo"}}\n{"id": 2, "home": null}\n'

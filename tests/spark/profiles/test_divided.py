@@ -12,7 +12,6 @@ from deltalake import write_deltalake
 from pyarrow import orc
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
-from stores import ENVIRONMENT, refuse_warning, running_s3
 
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -25,6 +24,7 @@ from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.partial import divide_to_profile, profile_divided
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.tables import Table, TableId, TableProfile
+from services.stores import ENVIRONMENT, refuse_warning, running_s3
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 

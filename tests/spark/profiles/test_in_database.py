@@ -4,24 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
-from filled_tables import fill, fill_columns, literal, numbered, series
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from servers import Server, serving
 from sqlalchemy import Row, make_url
 from sqlalchemy.event import listen
 from sqlalchemy.types import TypeEngine
 
-from columns_by_system import COMPUTING, FOREIGN, MESSY, RANGE, READ, TYPED, WORDS
-from counted_profiles import (
-    by_reading,
-    in_normal_form,
-    located,
-    profiled,
-    profiled_and_unread,
-    unread,
-)
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases import sql_profiles
@@ -31,6 +20,17 @@ from datahub_hyperjoin.spark.databases.sql_profiles import SqlCounts, read_count
 from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.tables import ColumnProfile, TableProfile
+from engines.columns_by_system import COMPUTING, FOREIGN, MESSY, RANGE, READ, TYPED, WORDS
+from engines.counted_profiles import (
+    by_reading,
+    in_normal_form,
+    located,
+    profiled,
+    profiled_and_unread,
+    unread,
+)
+from engines.filled_tables import fill, fill_columns, literal, numbered, series
+from engines.servers import Server, serving
 
 CONFIG = Md5ProfileConfig.of(ProfileConfig())
 SMALL = replace(CONFIG, sketch_size=8, sample_size=4)

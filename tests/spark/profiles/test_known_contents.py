@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recognising import recognise_and_keep
 
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -19,7 +18,8 @@ from datahub_hyperjoin.spark.profiles.known_contents import KnownContents
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.storage import checksum
 from datahub_hyperjoin.tables import Table, TableProfile
-from workbooks import write_workbook
+from lakes.recognising import recognise_and_keep
+from lakes.workbooks import write_workbook
 
 SELECTION = TableSelection(platform="file", env="PROD")
 OLD, NEW = "id\n1\n2\n", "id\n1\n3\n"

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from recognising import recognise_and_keep
-from stores import S3Server, refuse_warning, running_s3
 
 from datahub_hyperjoin.catalog.folders import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -15,6 +13,8 @@ from datahub_hyperjoin.spark.profiles import known_contents
 from datahub_hyperjoin.spark.profiles.known_contents import KnownContents
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.tables import Table, TableProfile
+from lakes.recognising import recognise_and_keep
+from services.stores import S3Server, refuse_warning, running_s3
 
 SELECTION = TableSelection(platform="file", env="PROD")
 OLD, NEW = "id\n1\n2\n", "id\n1\n3\n"

@@ -5,11 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filled_tables import numbered, series
 from pydantic import SecretStr
-from servers import Server, serving
 
-from columns_by_system import COMPUTING
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
@@ -26,6 +23,9 @@ from datahub_hyperjoin.spark.profiles import value_hash
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself, with_value_hash
 from datahub_hyperjoin.spark.routes import Route, need_spark, route_of
 from datahub_hyperjoin.tables import ColumnId, Table, ValueHash
+from engines.columns_by_system import COMPUTING
+from engines.filled_tables import numbered, series
+from engines.servers import Server, serving
 
 CONFIG = ProfileConfig()
 

@@ -6,14 +6,14 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
-from counted_pairs import verified_and_counted, verified_by_reading
-from filled_tables import fill, literal, series
-from servers import Server, serving
 
-from columns_by_system import COMPUTING, MESSY
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
+from engines.columns_by_system import COMPUTING, MESSY
+from engines.counted_pairs import verified_and_counted, verified_by_reading
+from engines.filled_tables import fill, literal, series
+from engines.servers import Server, serving
 
 TYPED = {
     "postgresql": {

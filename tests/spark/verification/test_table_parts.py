@@ -11,7 +11,6 @@ from deltalake import write_deltalake
 from pyarrow import orc
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
-from stores import ENVIRONMENT, S3Server, refuse_warning, running_s3
 
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -28,6 +27,7 @@ from datahub_hyperjoin.spark.files.table_parts import (
 from datahub_hyperjoin.spark.read import read_part, read_table
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
+from services.stores import ENVIRONMENT, S3Server, refuse_warning, running_s3
 
 IN_PARTS = ProfileConfig(split_bytes=1)
 WHOLE = ProfileConfig(split_bytes=1 << 40)

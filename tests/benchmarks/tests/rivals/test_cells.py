@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.rivals.cells import read_cells
-from rivalry import named, suite
+from lakes.rivalry import named, suite
 
 
 def test_values_are_texts_that_are_counted(tmp_path: Path) -> None:

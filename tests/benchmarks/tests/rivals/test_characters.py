@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.rivals.cells import Cells
 from benchmarks.rivals.characters import FEATURES, describe_characters
-from rivalry import cells, named
+from lakes.rivalry import cells, named
 
 KINDS = FEATURES // 3 - 1
 """Number of things that are counted in each value, such as the letter `a`, all digits or words."""

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.rivals import encoder
 from benchmarks.rivals.choose import choose_rivals
 from benchmarks.rivals.encoder import describe
-from rivalry import ask, cells, suite
+from lakes.rivalry import ask, cells, suite
 
 TABLES = {
     "a": {"country": ["France", "Germany", "Italy"]},

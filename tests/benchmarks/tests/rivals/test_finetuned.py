@@ -16,8 +16,8 @@ from benchmarks.rivals.finetuned import (
     pair_loss,
     positive_pairs,
 )
-from lake import codes
-from rivalry import ask, cells, suite
+from lakes.lake import codes
+from lakes.rivalry import ask, cells, suite
 
 TABLES = {
     "a": {"x": codes("A", 8), "same": codes("A", 8)},

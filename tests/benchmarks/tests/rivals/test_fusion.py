@@ -9,7 +9,7 @@ import pytest
 from benchmarks.rivals.choose import choose_rivals
 from benchmarks.rivals.fusion import Fusion
 from benchmarks.rivals.rival import ColumnScores
-from rivalry import ask, cells, suite
+from lakes.rivalry import ask, cells, suite
 
 
 def given(*rows: Sequence[float]) -> ColumnScores:

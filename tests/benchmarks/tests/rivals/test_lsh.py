@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks.rivals.choose import choose_rivals
 from benchmarks.rivals.lsh import containment, lsh_ensemble, sketch
-from lake import codes
-from rivalry import ask, cells, suite
+from lakes.lake import codes
+from lakes.rivalry import ask, cells, suite
 
 [ENSEMBLE] = choose_rivals(["LSH Ensemble"])
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.rivals.choose import choose_rivals
-from rivalry import ask, suite
+from lakes.rivalry import ask, suite
 
 [NAMES] = choose_rivals(["column names"])
 

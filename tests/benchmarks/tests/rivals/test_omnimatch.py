@@ -20,8 +20,8 @@ from benchmarks.rivals.omnimatch import (
 )
 from benchmarks.rivals.similarity import neighbours
 from benchmarks.rivals.split_tables import split_tables
-from lake import codes
-from rivalry import ask, named, suite
+from lakes.lake import codes
+from lakes.rivalry import ask, named, suite
 
 [OMNIMATCH] = choose_rivals(["OmniMatch"])
 TABLES = {

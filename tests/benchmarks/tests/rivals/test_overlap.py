@@ -14,7 +14,7 @@ from benchmarks.rivals.overlap import (
     occurrences,
     overlap,
 )
-from rivalry import ask, cells, suite
+from lakes.rivalry import ask, cells, suite
 
 [JOSIE, NORMALISED] = choose_rivals(["JOSIE", "overlap on normalised values"])
 TABLES = {

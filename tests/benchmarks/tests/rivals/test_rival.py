@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.rivals.cells import Cells
 from benchmarks.rivals.rival import ColumnScores, Queries, Rival
 from datahub_hyperjoin.evaluate.metrics import RANKING_LENGTH
-from rivalry import ask, suite
+from lakes.rivalry import ask, suite
 
 
 def lengths(lake: Sequence[Cells], queries: Queries) -> ColumnScores:

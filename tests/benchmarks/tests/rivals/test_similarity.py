@@ -10,8 +10,8 @@ from scipy.spatial.distance import jensenshannon
 from benchmarks.rivals import similarity
 from benchmarks.rivals.cells import Cells
 from benchmarks.rivals.similarity import MEASURES, neighbours, token_similarity
-from lake import codes
-from rivalry import cells, named
+from lakes.lake import codes
+from lakes.rivalry import cells, named
 
 JACCARD, HELD_BY, HOLDS, RAREST, MEANING, SHARES = range(MEASURES)
 

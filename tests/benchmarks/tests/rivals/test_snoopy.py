@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.rivals.choose import choose_rivals
 from benchmarks.rivals.snoopy import nearness, untrained_proxies
-from rivalry import ask, cells, suite
+from lakes.rivalry import ask, cells, suite
 
 [SNOOPY] = choose_rivals(["Snoopy (untrained)"])
 

@@ -13,7 +13,7 @@ from benchmarks.rivals import snoopy_training
 from benchmarks.rivals.choose import choose_rivals
 from benchmarks.rivals.snoopy import untrained_proxies
 from benchmarks.rivals.snoopy_training import ranking_loss, trained_proxies
-from rivalry import ask, cells, suite
+from lakes.rivalry import ask, cells, suite
 
 [SNOOPY] = choose_rivals(["Snoopy"])
 

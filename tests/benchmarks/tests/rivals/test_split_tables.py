@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.rivals.cells import Cells
 from benchmarks.rivals.split_tables import misspell, split_tables
-from rivalry import named
+from lakes.rivalry import named
 
 
 def table(name: str, *columns: str, rows: int = 20) -> list[Cells]:

@@ -1,5 +1,5 @@
 """Set up a small dataset."""
 
-from schooling import database, lake, repository
+from lakes.schooling import database, lake, repository
 
 __all__ = ["database", "lake", "repository"]

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from schooling import FORMS, LANGUAGES, named_joins, random
-
 from benchmarks.directed_lake import read_directed_lake
 from benchmarks.school.combine import combine
 from benchmarks.school.database import Database
@@ -14,6 +12,7 @@ from benchmarks.school.sampling import sample
 from benchmarks.school.widen import widen
 from benchmarks.school.write import write_lake
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+from lakes.schooling import FORMS, LANGUAGES, named_joins, random
 
 
 def test_references_become_joins_with_kinds_and_directions(lake: SchoolLake) -> None:

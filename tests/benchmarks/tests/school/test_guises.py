@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-from schooling import random
 
 from benchmarks.school.guises import (
     Guise,
@@ -15,6 +14,7 @@ from benchmarks.school.guises import (
 )
 from benchmarks.school.lake import Directed, SchoolLake, Truth
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+from lakes.schooling import random
 
 GUISES = (style_names, abbreviate_names, hide_names, number_names, shuffle_columns, hide_values)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from schooling import commit, dataset, random, sources
 
 from benchmarks.school.__main__ import main
 from benchmarks.school.codes import make_codes_lake
@@ -14,6 +13,7 @@ from benchmarks.school.database import Database
 from benchmarks.school.lake import SchoolLake, Truth
 from benchmarks.school.pieces import make_pieces
 from benchmarks.school.sources import read_sources
+from lakes.schooling import commit, dataset, random, sources
 
 
 def public_table(letter: str) -> Database:

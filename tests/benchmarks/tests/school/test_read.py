@@ -6,7 +6,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from schooling import commit
 
 from benchmarks.school.cldf import read_cldf
 from benchmarks.school.database import Database, Reference, domains
@@ -15,6 +14,7 @@ from benchmarks.school.errors import UnreadableSourceError
 from benchmarks.school.repository import Repository
 from benchmarks.school.sqlite import read_sqlite
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+from lakes.schooling import commit
 
 
 def test_a_dataset_becomes_a_database_whose_lists_are_tables(database: Database) -> None:

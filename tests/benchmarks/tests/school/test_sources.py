@@ -4,12 +4,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from schooling import commit, sources
 
 from benchmarks.school.errors import ForbiddenSourceError, SourceError
 from benchmarks.school.forbidden import check_allowed
 from benchmarks.school.repository import open_repository
 from benchmarks.school.sources import Split, read_sources
+from lakes.schooling import commit, sources
 
 
 @pytest.mark.parametrize(

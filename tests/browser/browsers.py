@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.app import Connect, create_service
-from shop import Shop
+from lakes.shop import Shop
 
 ADA, BOB = "token-of-ada", "token-of-bob"
 PEOPLE = {ADA: "urn:li:corpuser:ada", BOB: "urn:li:corpuser:bob"}

@@ -10,13 +10,14 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from psycopg2 import ProgrammingError
-from redshift_functions import own_schema
-from sql_corrections import Corrections, corrected
 from sqlalchemy import URL
 from sqlalchemy.dialects import registry
 from sqlalchemy_redshift.dialect import RedshiftDialect_psycopg2
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
+
+from engines.redshift_functions import own_schema
+from engines.sql_corrections import Corrections, corrected
 
 _TYPES = (
     "CASE replace(format_type(a.atttypid, a.atttypmod), n.nspname || '_own.', '') "

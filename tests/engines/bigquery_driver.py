@@ -33,7 +33,7 @@ from zetasql.types import (
     ZetaSQLBuiltinFunctionOptions,
 )
 
-from buffered_cursor import BufferedCursor
+from engines.buffered_cursor import BufferedCursor
 
 _KINDS = {
     "BIGNUMERIC": TypeKind.TYPE_BIGNUMERIC,

@@ -13,8 +13,9 @@ from uuid import uuid4
 
 import psycopg2
 import pytest
-from servers import free_port, postgresql_url
 from sqlalchemy import make_url
+
+from engines.servers import free_port, postgresql_url
 
 _SECONDS = 20
 _PAUSE = 0.05

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
-from counted_profiles import located
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import Compute
 from datahub_hyperjoin.spark.verification import in_database
@@ -12,6 +11,7 @@ from datahub_hyperjoin.spark.verification.counting import PairCounts
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import Pair, Table
+from engines.counted_profiles import located
 
 
 def verified_and_counted(

@@ -16,9 +16,9 @@ from databricks.sql.result_set import ResultSet
 from sqlalchemy import URL
 from sqlalchemy.dialects import registry
 
-from buffered_cursor import BufferedCursor
-from databricks_engine import KEY
 from datahub_hyperjoin.spark.databases.databricks import DatabricksReader
+from engines.buffered_cursor import BufferedCursor
+from engines.databricks_engine import KEY
 
 _ServerOperationError: Callable[[str], Exception] = exc.ServerOperationError
 _rows_of: Callable[[Any, pa.Table], Sequence[tuple[object, ...]]] = ResultSet._convert_arrow_table  # noqa: SLF001

@@ -1,6 +1,6 @@
 """Execute Databricks' SQL on a local Spark, whose SQL it is, for `databricks_driver`.
 
-`python tests/databricks_engine.py FOLDER` keeps its tables in the folder, prints its port, and ends
+`databricks_engine.py FOLDER` keeps its tables in the folder, prints its port, and ends
 when its standard input does. Each connection has a session of its own, as on a server. Their time
 zone is none that anybody expects.
 """

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import torch
 
-import clusters
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.find import embed
@@ -35,7 +34,8 @@ from datahub_hyperjoin.spark.errors import ExecutorTaskError
 from datahub_hyperjoin.spark.gpu_executors import has_gpu_executors, run_on_executor
 from datahub_hyperjoin.spark.session import LazySession, lazy_session
 from datahub_hyperjoin.stages.executor_training import find_executor
-from handmade import lake_of, things
+from lakes.handmade import lake_of, things
+from services import clusters
 
 T = TypeVar("T")
 Kind = Callable[[Path], AbstractContextManager[SessionConfig]]

@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks.rivals.cells import Cells
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.run import EvaluationProgress, ProfiledLake, RankingMethod
-from lake import Columns, write_table
+from lakes.lake import Columns, write_table
 
 
 def named(text: str) -> ColumnName:

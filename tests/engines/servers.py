@@ -19,7 +19,6 @@ from uuid import uuid4
 
 import pytest
 from pydantic import SecretStr
-from redshift_functions import own_schema, redshift_functions
 from sqlalchemy import URL, Engine, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
@@ -27,6 +26,7 @@ from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table, TableId
+from engines.redshift_functions import own_schema, redshift_functions
 
 # Otherwise, no URL of Snowflake leads to a server without TLS. Spark's workers inherit it.
 os.environ["SNOWFLAKE_SQLALCHEMY_LEGACY_URL_PARAMS"] = "true"
@@ -184,7 +184,7 @@ def _clickhouse() -> str:
 def _databricks() -> str:
     """Return the URL of a local Spark, which stands for Databricks, in a process of its own."""
     pytest.importorskip("databricks.sqlalchemy")
-    import_module("databricks_driver")
+    import_module("engines.databricks_driver")
     return f"databricks+local://127.0.0.1:{_start_engine('databricks')}?catalog=spark_catalog"
 
 
@@ -207,7 +207,7 @@ def _snowflake() -> str:
 def _redshift() -> str:
     """Return the URL of the PostgreSQL server, which stands for Redshift behind its dialect."""
     pytest.importorskip("sqlalchemy_redshift")
-    import_module("redshift_driver")
+    import_module("engines.redshift_driver")
     url = make_url(SERVERS["postgresql"]).set(drivername="redshift+local")
     return url.render_as_string(hide_password=False)
 
@@ -236,6 +236,7 @@ def _start(*command: str | Path) -> int:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
     )
     atexit.register(server.communicate)
     assert server.stdout

@@ -19,7 +19,7 @@ from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.tables import Pair, TableProfile, pair_of
 from gms import Gms
-from lake import column
+from lakes.lake import column
 
 CARRIER = pair_of(column("flights.csv.carrier"), column("airlines.csv.carrier"))
 ORIGIN = pair_of(column("flights.csv.origin"), column("airports.csv.faa"))

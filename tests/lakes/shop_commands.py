@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from datahub_hyperjoin.cli import main
-from shop import Shop, open_shop
+from lakes.shop import Shop, open_shop
 
 ORDERED_BY, CUSTOMERS_ID = "shop.public.orders.customer", "shop.public.customers.id"
 PAID_BY = f"{CUSTOMERS_ID} ← shop.public.orders.payer"

@@ -1,6 +1,6 @@
 """Serve Snowflake's protocol from `fakesnow`, which runs Snowflake's SQL in DuckDB.
 
-`python -I tests/snowflake_engine.py` prints its port, and ends when its standard input does. The
+`python -I snowflake_engine.py` prints its port, and ends when its standard input does. The
 package needs another version of sqlglot than DataHub, and so an environment of its own.
 
 It translates two functions to others that take other types, and leaves out which characters RTRIM

@@ -1,6 +1,6 @@
 """Serve ClickHouse's HTTP interface from `chdb`, its engine as a Python package.
 
-`python tests/clickhouse_engine.py FOLDER` keeps its data in the folder, prints its port, and ends
+`clickhouse_engine.py FOLDER` keeps its data in the folder, prints its port, and ends
 when its standard input does. Each request has settings of its own, as on a server, and its answer
 is compressed if the client accepts this and no setting forbids it, as by servers from 25.10 on.
 """

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 
-from servers import Server
-
 from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.tables import Table
+from engines.servers import Server
 
 
 def literal(server: Server, text: str) -> str:

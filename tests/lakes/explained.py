@@ -17,8 +17,8 @@ from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.tables import ColumnProfile, pair_of
-from deciding import CONFIG, CUSTOMERS, NO_FACTS, ORDERS, TOWNS, index_of, measure
-from handmade import Tables, draw, numbers, profile_lake
+from lakes.deciding import CONFIG, CUSTOMERS, NO_FACTS, ORDERS, TOWNS, index_of, measure
+from lakes.handmade import Tables, draw, numbers, profile_lake
 
 PROSE = [f"{number} {'is part of a long story ' * 4}" for number in range(200)]
 SHOP: Tables = {

@@ -11,7 +11,7 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.stages.role_decisions import decide_joins
 from datahub_hyperjoin.tables import Pair, pair_of
-from handmade import Tables, column, draw, lake_of, numbers
+from lakes.handmade import Tables, column, draw, lake_of, numbers
 
 NO_FACTS = CatalogFacts()
 CONFIG = ModelConfig()

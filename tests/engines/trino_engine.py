@@ -1,6 +1,6 @@
 """Serve Trino's protocol, and execute its SQL in DuckDB, to which `sqlglot` translates it.
 
-`python tests/trino_engine.py` prints its port, and ends when its standard input does. Its time zone
+`trino_engine.py` prints its port, and ends when its standard input does. Its time zone
 is none that anybody expects.
 """
 
@@ -16,9 +16,10 @@ from threading import Lock, Thread
 from typing import Any, ClassVar, NamedTuple
 
 import duckdb
-from sql_corrections import Corrections, corrected
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
+
+from engines.sql_corrections import Corrections, corrected
 
 _ZONE = "Asia/Kolkata"
 _PAGE = 500

@@ -15,7 +15,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import (
 from datahub_hyperjoin.evaluate.metrics import bin_scores, score_rankings
 from datahub_hyperjoin.evaluate.run import Cost, MethodRuns, ProfiledLake, Run
 from datahub_hyperjoin.progress import Progress
-from lake import write_flights
+from lakes.lake import write_flights
 
 NOISE = ColumnName("airports", "faa")
 

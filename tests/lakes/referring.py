@@ -8,7 +8,7 @@ from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS, Reference
 from datahub_hyperjoin.model.roles.references import References, find_references
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from handmade import Tables, lake_of
+from lakes.handmade import Tables, lake_of
 
 NO_FACTS = CatalogFacts()
 Named = Mapping[tuple[str, str], float]

@@ -1,0 +1,1 @@
+"""A browser, and pages to open in it."""

@@ -1,0 +1,1 @@
+"""Database servers of this machine, and what stands in for others."""

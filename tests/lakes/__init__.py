@@ -1,0 +1,1 @@
+"""Small lakes, joins and catalogs, and runs over them."""
