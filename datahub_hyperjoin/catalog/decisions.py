@@ -55,7 +55,7 @@ _IN_TWO_STEPS = "in two steps)"
 """The end of the text of a suggested join through a crosswalk, which has no relationship."""
 
 
-def scroll_columns(
+def _scroll_columns(
     graph: DataHubGraph, properties: Collection[str], warn: Warn
 ) -> Iterator[tuple[str, StructuredPropertiesClass]]:
     """Read all structured properties of each column that has one of the given properties."""
@@ -132,7 +132,7 @@ def _read_partners(
     """For each column, read the other columns that its structured property `name` lists."""
     found: defaultdict[ColumnId, set[ColumnId]] = defaultdict(set)
     try:
-        for urn, properties in scroll_columns(graph, [property_urn(namespace, name)], warn):
+        for urn, properties in _scroll_columns(graph, [property_urn(namespace, name)], warn):
             own = _columns(urn, [urn], warn)
             listed = _columns(urn, _values(properties, namespace, name), warn)
             for column in own:
@@ -233,7 +233,7 @@ def _rename(column: ColumnId, new_names: Mapping[TableId, TableId]) -> ColumnId:
 def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[JoinDecision]:
     verdicts = {property_urn(namespace, name): verdict for name, verdict in _PROPERTIES.items()}
     try:
-        for urn, properties in scroll_columns(graph, verdicts, warn):
+        for urn, properties in _scroll_columns(graph, verdicts, warn):
             yield from decisions_of_column(urn, properties, verdicts=verdicts, warn=warn)
     except UnknownEntityTypeError as error:
         logger.info("Only decisions on relationships are read: %s", error)

@@ -52,7 +52,7 @@ def tables_of(
     members: dict[tuple[PurePosixPath, str | None], list[ListedFile]] = defaultdict(list)
     for file in files:
         path = PurePosixPath(file.path)
-        table = table_path(path, formatted.keys())
+        table = _table_path(path, formatted.keys())
         format_ = None if table in formatted else _format_of(file)
         if (format_ or table in formatted) and selection.tables.allowed(str(table)):
             members[table, format_].append(file)
@@ -79,11 +79,11 @@ def _schema_of(
 ) -> list[ListedFile]:
     """Return the file beside a table's file that describes it, if the format has such files."""
     suffix = format_named(format_).schema_suffix if format_ else ""
-    schema = files.get(f"{without_compression(table)}{suffix}")
+    schema = files.get(f"{_without_compression(table)}{suffix}")
     return [schema] if suffix and schema else []
 
 
-def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
+def _files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
     """List the files that do not belong to any table."""
     formatted = _tables_with_metadata(files).keys()
     return [
@@ -91,11 +91,11 @@ def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
         for file in files
         if _format_of(file) is None
         and PurePosixPath(file.path).parent.name != DELTA_LOG
-        and table_path(PurePosixPath(file.path), formatted) not in formatted
+        and _table_path(PurePosixPath(file.path), formatted) not in formatted
     ]
 
 
-def without_compression(path: PurePosixPath) -> PurePosixPath:
+def _without_compression(path: PurePosixPath) -> PurePosixPath:
     """Return a file's path without the extension of its compression, such as `.gz`."""
     return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
 
@@ -107,7 +107,7 @@ def split_name(name: str) -> tuple[str, str | None]:
     (('flights', 'csv'), ('orders', None), ('stops', None))
     """
     path = PurePosixPath(name)
-    inner = without_compression(path)
+    inner = _without_compression(path)
     is_compressed = inner != path
     format_ = format_of_suffix(inner.suffix)
     if format_ is None or format_.has_members or (is_compressed and not format_.may_be_compressed):
@@ -116,16 +116,16 @@ def split_name(name: str) -> tuple[str, str | None]:
     return inner.stem, format_.name
 
 
-def table_path(
+def _table_path(
     path: PurePosixPath, formatted: AbstractSet[PurePosixPath] = frozenset()
 ) -> PurePosixPath:
     """Return the path of the table to which a file belongs: the file itself or a folder above it.
 
-    >>> [str(table_path(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
+    >>> [str(_table_path(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
     ['a/b.csv', 'a.parquet']
-    >>> str(table_path(PurePosixPath("sales/orders/year=2024/month=1/x.parquet")))
+    >>> str(_table_path(PurePosixPath("sales/orders/year=2024/month=1/x.parquet")))
     'sales/orders'
-    >>> str(table_path(PurePosixPath("sales/orders/part-00000-x.snappy.parquet")))
+    >>> str(_table_path(PurePosixPath("sales/orders/part-00000-x.snappy.parquet")))
     'sales/orders'
     """
     # From the top, so that a table inside a table folder belongs to the outer one.
@@ -200,7 +200,7 @@ def recognise_formats(
 def _format_by_content(
     file: ListedFile, selection: TableSelection, store: ObjectStore | None
 ) -> str:
-    inner = without_compression(PurePosixPath(file.path))
+    inner = _without_compression(PurePosixPath(file.path))
     # Files of many tables are looked into where these are listed.
     possible = [each for each in formats_in_doubt(inner.suffix) if not each.has_members]
     if not possible or not selection.tables.allowed(file.path):
@@ -297,10 +297,10 @@ _MOST_BYTES = 8 << 20
 damaged archive may claim any size."""
 
 
-def is_archive(path: PurePosixPath) -> bool:
+def _is_archive(path: PurePosixPath) -> bool:
     """Return whether a file has the extension of an archive, which may hold many files.
 
-    >>> [is_archive(PurePosixPath(name)) for name in ("a.zip", "a.tar.gz", "a.csv.gz")]
+    >>> [_is_archive(PurePosixPath(name)) for name in ("a.zip", "a.tar.gz", "a.csv.gz")]
     [True, True, False]
     """
     suffix = path.suffix.lower()
@@ -308,7 +308,7 @@ def is_archive(path: PurePosixPath) -> bool:
     return suffix in _ARCHIVES or (suffix in COMPRESSIONS and inner == ".tar")
 
 
-def warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
+def _warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
     """Warn about archives, and name the tables in each ZIP archive that can be read."""
     # Nothing is extracted: the files in an archive may be of any size.
     lines = [f"{file.path}: {_describe(file)}" for file in files[:_MOST]]
@@ -383,15 +383,15 @@ def warn_of_unread_files(
     """Warn about files that belong to no table."""
     kinds: dict[str, list[str]] = defaultdict(list)
     archives: set[str] = set()
-    for path in map(PurePosixPath, files_of_no_table(files)):
+    for path in map(PurePosixPath, _files_of_no_table(files)):
         if not selection.tables.allowed(str(path)) or _is_beside_data(path):
             continue
-        if is_archive(path):
+        if _is_archive(path):
             archives.add(str(path))
         else:
             kinds[_kind(path)].append(str(path))
     count("files_not_read", len(archives) + sum(map(len, kinds.values())))
-    warn_of_archives([file for file in files if file.path in archives], warn)
+    _warn_of_archives([file for file in files if file.path in archives], warn)
     listed = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
     rest = [path for _, paths in listed[_MOST_KINDS:] for path in paths]
     for kind, paths in [*listed[:_MOST_KINDS], ("other kinds", rest)]:

@@ -101,7 +101,7 @@ def _places(urn: str, aspects: Aspects) -> Iterator[tuple[PlatformInstance, str]
         yield PlatformInstance(platform=table.platform, env=table.env, instance=first), rest
 
 
-def describe_elsewhere(missing: Sequence[Table], places: Places) -> str:
+def _describe_elsewhere(missing: Sequence[Table], places: Places) -> str:
     """Say where DataHub has tables, and which keys of the recipe to set."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for table in missing:
@@ -405,7 +405,7 @@ def select_known(
             first.platform,
             first.env,
             example=first.name,
-            places="" if filtered else describe_elsewhere(missing, elsewhere(missing)),
+            places="" if filtered else _describe_elsewhere(missing, elsewhere(missing)),
         )
     if filtered:  # what it excludes cannot be told from what is unknown
         logger.info("%s tables are unknown or excluded by domain, container or tag", len(unknown))
@@ -426,7 +426,7 @@ def select_known(
             _list_unclear(known.alike),
         )
     if missing:
-        places = describe_elsewhere(missing, elsewhere(missing))
+        places = _describe_elsewhere(missing, elsewhere(missing))
         warn(
             "Tables not in the catalog",
             "These tables are skipped. Ingest them with their own source, or set "

@@ -51,7 +51,7 @@ from datahub_hyperjoin.visible import logger_of
 from datahub_hyperjoin.wording import name_some
 
 
-def find_absent(
+def _find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
     """Warn about missing tables whose datasets are not soft-deleted, and return these tables."""
@@ -107,7 +107,7 @@ def read_catalog(
     read_tables = {table.id for table in found.tables}
     unread = frozenset(datasets).difference(read_tables if scope.described else datasets)
     covered = unread | read_tables
-    absent = find_absent(graph, history.tables - covered, warn)
+    absent = _find_absent(graph, history.tables - covered, warn)
     names = {table: table for table in (*datasets, *read_tables)}
     filed = find_decided_columns(scope.decisions, {**names, **found.matched}, warn)
     columns = {

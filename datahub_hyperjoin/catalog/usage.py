@@ -63,7 +63,7 @@ def _ends_match(name: str, parts: Name) -> bool:
     return own_parts[-shared:] == parts[-shared:]
 
 
-def rename_tables(
+def _rename_tables(
     statement: exp.Expr, find: Callable[[Name], TableId | None]
 ) -> dict[str, TableId]:
     """Give each table in a SQL statement a unique name, and map the name to the table."""
@@ -127,7 +127,7 @@ def _is_defined_within(table: exp.Table) -> bool:
 # - It does not report which columns are equal to which. So every equality of two columns is made a
 #   join of its own before parsing.
 # - It ignores `WHERE`. So equalities there become joins, too.
-# - It needs complete table names. So every table gets a unique name first (`rename_tables`).
+# - It needs complete table names. So every table gets a unique name first (`_rename_tables`).
 
 _SAME_VALUES = (exp.Paren, exp.Cast, exp.Lower, exp.Upper, exp.Trim)
 """Expressions that keep a column comparable, because values are compared in normal form anyway."""
@@ -169,7 +169,7 @@ def list_joined_pairs(
         dialect = _dialect(platform)
         parsed = parse_statement(statement, dialect=dialect)
         mentioned = {part.name.casefold() for part in parsed.find_all(exp.Identifier)}
-        renamed = rename_tables(parsed, lambda parts: tables.find(platform, parts, subjects))
+        renamed = _rename_tables(parsed, lambda parts: tables.find(platform, parts, subjects))
         _isolate_equalities(parsed)
         # The parser expands asterisks, in wide tables to hundreds of columns that join nothing.
         columns = {
@@ -328,15 +328,15 @@ def count_joins(
     tables = {dataset_urn(table): table for table in columns}
     skip = report_skipped(warn)
     queries = (
-        parse_entity(urn, partial(read_query, urn, aspects, tables), skip)
+        parse_entity(urn, partial(_read_query, urn, aspects, tables), skip)
         for urn, aspects in scroll(graph, "query", _ASPECTS, warn=skip)
     )
     # Search does not sort by age; the heap keeps no more than `most` statements in memory.
     newest = nlargest(most, (query for query in queries if query))
-    return count_statements(newest, TableLookup(columns), warn)
+    return _count_statements(newest, TableLookup(columns), warn)
 
 
-def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> SqlQuery | None:
+def _read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> SqlQuery | None:
     """Build a `SqlQuery` from the aspects of an entity."""
     properties = aspect_of(aspects, QueryPropertiesClass)
     used = aspect_of(aspects, QuerySubjectsClass)
@@ -359,7 +359,7 @@ def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> Sql
     )
 
 
-def count_statements(
+def _count_statements(
     queries: Iterable[SqlQuery], tables: TableLookup, warn: Warn
 ) -> dict[Pair, int]:
     """Count how many of the given SQL queries join each pair."""

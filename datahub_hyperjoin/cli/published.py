@@ -33,7 +33,7 @@ from datahub_hyperjoin.wording import number_of
 _HEADERS = ("joinability", "join", "role", "cardinality", "decision")
 
 
-def as_table(joins: Sequence[Join]) -> str:
+def _as_table(joins: Sequence[Join]) -> str:
     """Format joins as a text table.
 
     `hyperjoin accept` and `hyperjoin reject` understand the join conditions in the table.
@@ -74,7 +74,7 @@ def as_json(joins: Sequence[Join]) -> str:
     return visible_json([join_as_json(join) for join in joins])
 
 
-def decisions_as_json(
+def _decisions_as_json(
     joins: Sequence[Join],
     verdict: Verdict | None,
     undone: Mapping[str, Sequence[Verdict]] | None = None,
@@ -90,7 +90,7 @@ def decisions_as_json(
     return visible_json([{**each, "undone": undone[str(each["urn"])]} for each in records])
 
 
-def path_as_table(path: JoinPath) -> str:
+def _path_as_table(path: JoinPath) -> str:
     """Format a path of joins as text.
 
     The text lists the tables, the grain of the result, and the joins with the number of rows that
@@ -158,7 +158,7 @@ def _direct(joins: Sequence[Join]) -> list[str]:
     return ["", "Direct joins of the first and the last table:", *names] if names else []
 
 
-def path_as_json(path: JoinPath) -> str:
+def _path_as_json(path: JoinPath) -> str:
     """Format a path of joins as JSON."""
     rivals = [
         {**_path_record(rival), "differs": path.difference_in_words(rival)} for rival in path.rivals
@@ -222,7 +222,7 @@ def list_joins(
     if output_format == "json":
         click.echo(as_json(shown))
     elif shown:
-        click.echo(as_table(shown))
+        click.echo(_as_table(shown))
     else:
         click.echo(f"No joins of {'.'.join(filter(None, [dataset, column]))} in the catalog.")
 
@@ -274,7 +274,7 @@ def undo_decisions(*, joins: tuple[str, ...], output_format: str) -> None:
                     f"Undone {name}, which was {was}" if was else f"Nobody has decided about {name}"
                 )
     if output_format == "json":
-        click.echo(decisions_as_json(found, None, undone))
+        click.echo(_decisions_as_json(found, None, undone))
 
 
 def _decide(
@@ -291,7 +291,7 @@ def _decide(
             if not as_json:
                 click.echo(f"{verdict.value.capitalize()} {visible(join.name)}")
     if as_json:
-        click.echo(decisions_as_json(joins, verdict))
+        click.echo(_decisions_as_json(joins, verdict))
 
 
 def _find_joins(graph: DataHubGraph, names: tuple[str, ...]) -> list[Join]:
@@ -351,4 +351,4 @@ def show_path(
             many_to_many=many_to_many,
             min_joinability=min_joinability,
         )
-    click.echo(path_as_json(path) if output_format == "json" else path_as_table(path))
+    click.echo(_path_as_json(path) if output_format == "json" else _path_as_table(path))

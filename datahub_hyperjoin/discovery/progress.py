@@ -144,20 +144,20 @@ def time_left_column() -> "ProgressColumn":
     class TimeLeftColumn(ProgressColumn):
         def render(self, task: "Task") -> "Text":
             share = task.completed / task.total if task.total else 0.0
-            seconds = time_left(share, task.fields.get("stepped", 0.0), task.elapsed or 0.0)
-            return Text(describe_time_left(seconds), style="progress.remaining")
+            seconds = _time_left(share, task.fields.get("stepped", 0.0), task.elapsed or 0.0)
+            return Text(_describe_time_left(seconds), style="progress.remaining")
 
     return TimeLeftColumn()
 
 
-def time_left(share: float, stepped: float, elapsed: float) -> float:
+def _time_left(share: float, stepped: float, elapsed: float) -> float:
     """Estimate how many more seconds a run takes, of which stages of this share end at `stepped`.
 
     The result is 0 if the run has hardly begun or takes longer than expected.
 
-        >>> time_left(0.25, 10, 10), time_left(0.25, 10, 22), time_left(0.25, 10, 99)
+        >>> _time_left(0.25, 10, 10), _time_left(0.25, 10, 22), _time_left(0.25, 10, 99)
         (30.0, 18.0, 0.0)
-        >>> time_left(0.01, 10, 10)
+        >>> _time_left(0.01, 10, 10)
         0.0
     """
     if share < _EARLY:
@@ -165,10 +165,10 @@ def time_left(share: float, stepped: float, elapsed: float) -> float:
     return max(0.0, stepped / share - elapsed)
 
 
-def describe_time_left(seconds: float) -> str:
+def _describe_time_left(seconds: float) -> str:
     """Describe the estimated time left in words, rounded to whole seconds or minutes.
 
-    >>> describe_time_left(42.1), describe_time_left(200), describe_time_left(0)
+    >>> _describe_time_left(42.1), _describe_time_left(200), _describe_time_left(0)
     ('about 43 s left', 'about 4 min left', '')
     """
     if seconds <= 0:

@@ -65,7 +65,7 @@ _PATH = re.compile(
 _STAMPS = ("created", "lastModified")
 
 
-def without_timestamps(part: DictWrapper) -> dict[str, Any]:
+def _without_timestamps(part: DictWrapper) -> dict[str, Any]:
     """Convert an aspect to JSON without its timestamps."""
     # The version of the model is left out, too: the aspect keeps that of the run which
     # changed it.
@@ -105,13 +105,13 @@ def _values(aspect: _Aspect | None) -> _Values:
             return {"/removed": aspect.removed}
         case GlobalTagsClass():
             tags = (tag for tag in aspect.tags if not (tag.attribution and tag.attribution.source))
-            return {tag_path(tag.tag): without_timestamps(tag) for tag in tags}
+            return {tag_path(tag.tag): _without_timestamps(tag) for tag in tags}
         case GlossaryTermsClass():
             terms = (it for it in aspect.terms if not (it.attribution and it.attribution.source))
-            return {term_path(term.urn): without_timestamps(term) for term in terms}
+            return {term_path(term.urn): _without_timestamps(term) for term in terms}
         case StructuredPropertiesClass():
             return {
-                property_path(value.propertyUrn): without_timestamps(value)
+                property_path(value.propertyUrn): _without_timestamps(value)
                 for value in aspect.properties
             }
         case UpstreamLineageClass():
@@ -264,9 +264,9 @@ class _ServerSnapshot:
             return self._patch(unit, target, changes) if is_comparable(changes) else unit
         if not isinstance(aspect, _Aspect):
             return unit
-        written = without_timestamps(aspect)
+        written = _without_timestamps(aspect)
         create = proposal.changeType == ChangeTypeClass.CREATE
-        same = present is not None and (create or without_timestamps(present) == written)
+        same = present is not None and (create or _without_timestamps(present) == written)
         if not self._record_if_changed(target, written, unchanged=same):
             return None
         if isinstance(aspect, _DATED) and isinstance(present, _DATED):

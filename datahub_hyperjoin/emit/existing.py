@@ -230,7 +230,7 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
             warn=reading.warn,
         )
     if config.properties:
-        listed = read_listed(last, publication, catalog, graph, config.namespace)
+        listed = _read_listed(last, publication, catalog, graph, config.namespace)
     existing = replace(
         existing,
         foreign=frozenset(relationship.urn for relationship in foreign),
@@ -286,7 +286,7 @@ def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publicatio
     return bool(tables & (publication.unread - judged))
 
 
-def read_listed(
+def _read_listed(
     last: WrittenState,
     publication: Publication,
     catalog: Catalog,

@@ -131,7 +131,7 @@ def _by_rank(
     return sorted(found.values(), key=lambda each: ranks.get((column, each.column), inf))
 
 
-def with_listed(
+def _with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
     """Append each column's join partners in `listed` to its partners in `found`, each only once."""
@@ -406,10 +406,10 @@ class Properties(Layer):
         kept = {partner.column.table for own in listed.values() for partner in own}
         names = labels({table: table.name for table in kept} | dict(publication.titles))
         joins = [*publication.joins, *lone_joins(publication.crosswalks, publication.joins)]
-        found = with_listed(partners(joins, publication.ranks), listed)
+        found = _with_listed(partners(joins, publication.ranks), listed)
         shared = partners(publication.shared)
         also = {column: shared[column] for column in found.keys() & shared.keys()}
-        for column, joined in with_listed(found, also).items():
+        for column, joined in _with_listed(found, also).items():
             if column in also:
                 # The other pipelines must not list the same joins in another order.
                 joined.sort(key=lambda partner: (-partner.score, partner.column))

@@ -39,7 +39,7 @@ from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 
 
-def emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
+def _emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
     """Store which suggestions people deleted, where it survives the loss of a checkpoint."""
     # A column of a table that the catalog shows lists the other one, because the other table
     # may be gone. A relationship of several columns cannot be listed so: its pairs alone are
@@ -85,7 +85,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
     return carried
 
 
-def about_unread_tables(
+def _about_unread_tables(
     last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
 ) -> WrittenState:
     """Return the part of the written state about tables that this run could not read."""
@@ -112,7 +112,7 @@ def about_unread_tables(
     )
 
 
-def untested_queries(last: WrittenState, publication: Publication) -> list[str]:
+def _untested_queries(last: WrittenState, publication: Publication) -> list[str]:
     """Return the URNs of earlier `query` entities whose SQL this run could not test."""
     joins = [(join, join.pairs) for join in publication.joins]
     joins += [(crosswalk.as_join, crosswalk.pairs) for crosswalk in publication.crosswalks]
@@ -267,10 +267,10 @@ def publish(
         units, foreign.changed_entities(publication, last)
     )
     if config.properties:
-        yield from emit_rejected(catalog, config.namespace)
+        yield from _emit_rejected(catalog, config.namespace)
     managed = last.without(existing.left_alone)
-    written.queries.extend(untested_queries(managed, publication) if config.queries else ())
-    kept = about_unread_tables(managed, publication, existing, config)
+    written.queries.extend(_untested_queries(managed, publication) if config.queries else ())
+    kept = _about_unread_tables(managed, publication, existing, config)
     # The fail-safe counts only what this run could judge.
     yield from _withdraw(managed.without(kept), written.merged_with(kept), existing, context)
 

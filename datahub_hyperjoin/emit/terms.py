@@ -69,10 +69,10 @@ _TERM_TEXT = (
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def node_urn(namespace: str) -> str:
+def _node_urn(namespace: str) -> str:
     """Return the URN of the term group that contains all of this source's terms.
 
-    >>> node_urn("io.datahub.hyperjoin")
+    >>> _node_urn("io.datahub.hyperjoin")
     'urn:li:glossaryNode:io.datahub.hyperjoin'
     """
     return GlossaryNodeUrn(namespace).urn()
@@ -121,7 +121,7 @@ def assign_terms(
     return {term: groups[index] for term, index in found.items()}
 
 
-def find_terms(
+def _find_terms(
     joins: Sequence[Join], known: Mapping[str, AbstractSet[str]], namespace: str
 ) -> Glossary:
     """Group columns that join with each other, and give each group a glossary term."""
@@ -183,7 +183,7 @@ def create_term(
     term: str, group: ColumnGroup, name: str, titles: Mapping[TableId, str], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
     """Create a glossary term for joinable columns, and the term's parent, unless they exist."""
-    node = node_urn(namespace)
+    node = _node_urn(namespace)
     key = group.key
     named = markdown(f" The key is {plain_path(key.path)} of {titles[key.table]}.") if key else ""
     info = GlossaryTermInfoClass(
@@ -223,7 +223,7 @@ def read_glossary(
     for column, (own, _) in present.items():
         for term in filter(partial(is_own_term, namespace=namespace), own):
             known[term].add(column)
-    found = find_terms(publication.joins, known, namespace)
+    found = _find_terms(publication.joins, known, namespace)
     return replace(
         found,
         removed={term: gone for term, gone in removed.items() if gone},
@@ -264,7 +264,7 @@ class Terms(OwnEntities):
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
         publication, existing, written = run.publication, run.existing, run.written
         namespace, titles = run.config.namespace, publication.titles
-        glossary = existing.glossary or find_terms(publication.joins, {}, namespace)
+        glossary = existing.glossary or _find_terms(publication.joins, {}, namespace)
         written.removed_terms = {urn: sorted(glossary.removed[urn]) for urn in glossary.removed}
         names = name_terms(glossary.terms, titles)
         of_column: dict[str, list[str]] = defaultdict(list)

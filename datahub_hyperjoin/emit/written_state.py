@@ -46,10 +46,10 @@ class WrittenEdge(NamedTuple):
     @property
     def datasets(self) -> tuple[str, str]:
         """The URNs of the upstream and the downstream dataset."""
-        return dataset_of_column(self.upstream), dataset_of_column(self.downstream)
+        return _dataset_of_column(self.upstream), _dataset_of_column(self.downstream)
 
 
-def dataset_of_column(column: str) -> str:
+def _dataset_of_column(column: str) -> str:
     """Return the URN of a column's dataset."""
     return SchemaFieldUrn.from_string(column).parent
 
@@ -66,7 +66,7 @@ class _Part(NamedTuple):
 
 
 def _of_column(column: str) -> tuple[str, ...]:
-    return (dataset_of_column(column),)
+    return (_dataset_of_column(column),)
 
 
 # An entry of `lineage` is an edge, one of `terms` a term with a column, and any other a URN.
@@ -171,7 +171,7 @@ class WrittenState(CheckpointStateBase):
             for entry in self.entries(name)
             for dataset in part.datasets(entry)
         )
-        joined = map(dataset_of_column, chain(*self.relationships.values()))
+        joined = map(_dataset_of_column, chain(*self.relationships.values()))
         return frozenset(chain(own, joined))
 
     def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
@@ -186,7 +186,7 @@ class WrittenState(CheckpointStateBase):
             | {
                 query_urn(urn)
                 for urn, columns in self.relationships.items()
-                if not datasets.isdisjoint(map(dataset_of_column, columns))
+                if not datasets.isdisjoint(map(_dataset_of_column, columns))
             }
         )
         found["queries"] = [query for query in self.queries if query in shown]

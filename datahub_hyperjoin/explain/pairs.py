@@ -96,7 +96,7 @@ class RankExplanation:
     joinability: float
 
 
-def explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalExplanation, ...]:
+def _explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalExplanation, ...]:
     """List the signals of a pair, strongest first."""
     if not isinstance(ranker.signals, NoisyOrScorer):
         return ()
@@ -125,7 +125,7 @@ def _measure(name: str, signals: PairSignals) -> float:
     return float(measured.item())
 
 
-def explain_rank(
+def _explain_rank(
     ranker: Ranker, comparison: LakeComparison, query: int, candidate: int
 ) -> RankExplanation:
     """Explain the scores and the rank of a candidate for a query column."""
@@ -326,7 +326,7 @@ def explain_pair(
         return PairExplanation(columns=columns, catalog=catalog, objection=objection)
     one, other = number[left.id], number[right.id]
     ranker = Ranker.of(index, comparison.encoding.embeddings, config)
-    ranks = tuple(explain_rank(ranker, comparison, *ends) for ends in ((one, other), (other, one)))
+    ranks = tuple(_explain_rank(ranker, comparison, *ends) for ends in ((one, other), (other, one)))
     joins = {join.pairs: join for join in comparison.findings.joins}
     join = joins.get((pair,)) or next((each for each in joins.values() if pair in each.pairs), None)
     evidence = comparison.measured.get(pair)
@@ -345,7 +345,7 @@ def explain_pair(
     return PairExplanation(
         columns=columns,
         catalog=catalog,
-        signals=explain_signals(ranker, one, other),
+        signals=_explain_signals(ranker, one, other),
         ranks=ranks,
         evidence=evidence if evidence is None or pair[0] == left.id else evidence.reversed,
         references=_describe(index, relations, facts, asked),

@@ -161,10 +161,10 @@ def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
         UnknownNameError: No dataset matches, or more than one.
     """
     name = name_or_urn.strip()
-    return choose_dataset(name, find_named_datasets(graph, name))
+    return choose_dataset(name, _find_named_datasets(graph, name))
 
 
-def find_named_datasets(graph: DataHubGraph, name: str) -> list[NamedDataset]:
+def _find_named_datasets(graph: DataHubGraph, name: str) -> list[NamedDataset]:
     """Find the datasets that a name may refer to; a URN is not looked up."""
     if name.startswith("urn:li:"):
         return [(name, "")] if _is_dataset(name) else []
@@ -190,7 +190,7 @@ def _is_dataset(urn: str) -> bool:
 
 def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
     """Choose the dataset that a name refers to, and return its URN."""
-    urns = match_datasets(name, candidates)
+    urns = _match_datasets(name, candidates)
     if len(urns) > 1:
         raise UnknownNameError.several(_DATASET, name, urns=urns)
     if not urns:
@@ -199,7 +199,7 @@ def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
     return urns[0]
 
 
-def match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
+def _match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
     """Return the URNs of the datasets that a name refers to."""
     # The rules are tried from the strictest to the loosest: the full name or the URN, the title,
     # either name in any case, and the last parts of the full name. The first rule with a match
@@ -230,11 +230,11 @@ def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Join]) 
     if name.startswith(_COLUMN_URN):
         return _parse_column(name)
     for dataset, column in ((name, ""), *split_column(name)):
-        candidates = find_named_datasets(graph, dataset)
-        if match_datasets(dataset, candidates):
+        candidates = _find_named_datasets(graph, dataset)
+        if _match_datasets(dataset, candidates):
             urn = choose_dataset(dataset, candidates)
             return _find_column(graph, urn, column, joins) if column else table_id(urn)
-    return table_id(choose_dataset(name, find_named_datasets(graph, name)))
+    return table_id(choose_dataset(name, _find_named_datasets(graph, name)))
 
 
 def _parse_column(urn: str) -> ColumnId:

@@ -241,7 +241,7 @@ def find_path(
             of=strength(chain),
             direct=[*map(join_in_brief, shown)],
         )
-    rivals = search_rivals(neighbours, chain, most=_MOST_RIVALS)
+    rivals = _search_rivals(neighbours, chain, most=_MOST_RIVALS)
     return JoinPath(
         steps=_steps(chain, neighbours),
         direct=shown if len(chain) > 1 else (),
@@ -452,7 +452,7 @@ def _links_of(neighbours: Mapping[TableId, Iterable[Join]]) -> _Links:
     return {table: [_Link.of(join) for join in joins] for table, joins in neighbours.items()}
 
 
-def search_rivals(
+def _search_rivals(
     neighbours: Mapping[TableId, Iterable[Join]], chain: Sequence[Join], *, most: int
 ) -> list[tuple[Join, ...]]:
     """Find other chains of as many joins between the ends of a chain, over other tables.

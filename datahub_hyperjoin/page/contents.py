@@ -237,7 +237,7 @@ def collect(
     return Contents(
         publishers=tuple(publishers),
         tables=tuple(
-            (table.name, titles[table], publishers[publisher_of(table)], *counts)
+            (table.name, titles[table], publishers[_publisher_of(table)], *counts)
             for table, counts in tables.items()
         ),
         columns=tuple((numbers[one.table], one.path, *facts) for one, facts in columns.items()),
@@ -414,13 +414,13 @@ _FILE_PLATFORMS = {"abs", "file", "gcs", "hdfs", "s3"}
 """DataHub's platforms whose tables have the names of files."""
 
 
-def publisher_of(table: TableId) -> str:
+def _publisher_of(table: TableId) -> str:
     """Return the publisher of a table: its first folder or its schema, or else its platform.
 
     Example:
-        >>> publisher_of(TableId("file", "lahman/core/Batting.csv"))
+        >>> _publisher_of(TableId("file", "lahman/core/Batting.csv"))
         'lahman'
-        >>> publisher_of(TableId("postgres", "shop.sales.orders"))
+        >>> _publisher_of(TableId("postgres", "shop.sales.orders"))
         'shop.sales'
     """
     folder, slash, _ = table.name.partition("/")
@@ -433,8 +433,8 @@ def publisher_of(table: TableId) -> str:
 
 def _number_publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
     """Number the publishers; the one with the most joins comes first."""
-    counts = Counter(publisher_of(end.table) for end in ends)
-    ordered = sorted({*map(publisher_of, tables)}, key=lambda name: (-counts[name], name))
+    counts = Counter(_publisher_of(end.table) for end in ends)
+    ordered = sorted({*map(_publisher_of, tables)}, key=lambda name: (-counts[name], name))
     return {name: number for number, name in enumerate(ordered)}
 
 

@@ -87,23 +87,23 @@ def list_faults(
 def _sentence(fault: ErrorDetails, model: type[BaseModel], top: str) -> str:
     path = fault["loc"]
     if fault["type"] in _UNKNOWN_KEYS:
-        return f"`{name_key(path)}` is not a key. {_advice(path, model, top)}"
+        return f"`{_name_key(path)}` is not a key. {_advice(path, model, top)}"
     if fault["type"] == _MISSING:
-        return f"`{name_key(path)}` is missing. Add it"
+        return f"`{_name_key(path)}` is missing. Add it"
     if fault["type"] in _NO_SECTION:
-        return f"`{name_key(path)}` is a section. Write its keys below it, indented by two spaces"
+        return f"`{_name_key(path)}` is a section. Write its keys below it, indented by two spaces"
     if fault["type"] == _NO_LIST:
-        return f"`{name_key(path)}` is a list. Begin each of its entries with `- `"
+        return f"`{_name_key(path)}` is a list. Begin each of its entries with `- `"
     message = fault["msg"].removeprefix(_RAISED)
-    return f"`{name_key(path)}`: {message}" if path else message
+    return f"`{_name_key(path)}`: {message}" if path else message
 
 
 def _advice(path: tuple[str | int, ...], model: type[BaseModel], top: str) -> str:
-    if near := nearest_key(path, model):
+    if near := _nearest_key(path, model):
         return f"Did you mean `{near}`?"
     section = path[:-1]
     names = join_with_and([f"`{name}`" for name in keys_of(section, model)])
-    return f"The keys of `{name_key(section) or top}` are {names}"
+    return f"The keys of `{_name_key(section) or top}` are {names}"
 
 
 @cache
@@ -113,25 +113,25 @@ def recipe_keys(model: type[BaseModel] = HyperJoinConfig) -> tuple[str, ...]:
     return tuple(_list_keys(schema, schema, ""))
 
 
-def name_key(path: Sequence[str | int]) -> str:
+def _name_key(path: Sequence[str | int]) -> str:
     """Join a path of nested keys with dots, as in `catalog.folder`.
 
-    >>> name_key(("connections", 0, "database"))
+    >>> _name_key(("connections", 0, "database"))
     'connections[0].database'
     """
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return "".join(parts).lstrip(".")
 
 
-def nearest_key(path: Sequence[str | int], model: type[BaseModel] = HyperJoinConfig) -> str:
+def _nearest_key(path: Sequence[str | int], model: type[BaseModel] = HyperJoinConfig) -> str:
     """Return the key that most resembles an unknown one, first of its section; empty if none does.
 
-    >>> nearest_key(("catalog", "foler")), nearest_key(("topk",)), nearest_key(("xyz",))
+    >>> _nearest_key(("catalog", "foler")), _nearest_key(("topk",)), _nearest_key(("xyz",))
     ('catalog.folder', 'model.ranking.top_k', '')
     """
     *section, name = path
     if near := get_close_matches(str(name), keys_of(section, model), n=1):
-        return name_key([*section, *near])
+        return _name_key([*section, *near])
     by_name = {key.rpartition(".")[2]: key for key in reversed(recipe_keys(model))}
     near = get_close_matches(str(name), by_name, n=1, cutoff=_LIKENESS)
     return by_name[near[0]] if near else ""

@@ -67,10 +67,10 @@ _HEADERS = {
 }
 
 
-def content_security_policy(nonce: str, frames: str) -> str:
+def _content_security_policy(nonce: str, frames: str) -> str:
     """Return the Content-Security-Policy header of a response.
 
-    >>> content_security_policy("n", "http://localhost:9002").split("; ")[-1]
+    >>> _content_security_policy("n", "http://localhost:9002").split("; ")[-1]
     'frame-ancestors http://localhost:9002'
     """
     return "; ".join(
@@ -100,7 +100,7 @@ class SecureHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
-                headers["Content-Security-Policy"] = content_security_policy(nonce, self._frames)
+                headers["Content-Security-Policy"] = _content_security_policy(nonce, self._frames)
             await send(message)
 
         if scope["type"] == "http":
@@ -110,12 +110,12 @@ class SecureHeaders:
             await self._app(scope, receive, send)
 
 
-def comes_from_own_page(headers: Headers, origins: Collection[str]) -> bool:
+def _comes_from_own_page(headers: Headers, origins: Collection[str]) -> bool:
     """Return whether one of the service's own pages sent a request."""
     return headers.get("origin") in origins
 
 
-def repeats_secret(headers: Headers, session: PersonalSession) -> bool:
+def _repeats_secret(headers: Headers, session: PersonalSession) -> bool:
     """Return whether a request contains the secret of its session."""
     return hmac.compare_digest(headers.get(CSRF_HEADER, "").encode(), session.csrf.encode())
 
@@ -215,7 +215,7 @@ class DescribedPath(TypedDict):
     """Direct joins between the path's first and last dataset. The path does not use them."""
 
 
-def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
+def _describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
     """Describe the best path of joins between two datasets, ignoring many-to-many paths."""
     # A path may lead over any table, so all joins are read.
     joins = all_joins(graph)
@@ -338,7 +338,7 @@ class _Service:
                 return JSONResponse({"error": _ENDED}, status_code=401)
             if not start or not end:
                 return JSONResponse({"error": "name two datasets"}, status_code=400)
-            return JSONResponse(describe_path(session.graph, start, end))
+            return JSONResponse(_describe_path(session.graph, start, end))
         except NoPathError as error:
             refusal = {"error": error.reason, "direct": error.direct}
             return JSONResponse(refusal, status_code=_status(error))
@@ -346,7 +346,7 @@ class _Service:
             return _fail(error)
 
     async def _sign_in(self, request: Request) -> Response:
-        if not comes_from_own_page(request.headers, self._address.origins):
+        if not _comes_from_own_page(request.headers, self._address.origins):
             return _refuse(_FOREIGN)
         token = (await read_texts(request)).get("token", "").strip()
         self._sessions.close(request.cookies.get(self._cookie, ""))
@@ -418,7 +418,7 @@ class _Service:
 
     def _check(self, request: Request) -> PersonalSession | Response:
         """Return a request's session, or an error response if the request may be forged."""
-        if not comes_from_own_page(request.headers, self._address.origins):
+        if not _comes_from_own_page(request.headers, self._address.origins):
             return _refuse(_FOREIGN)
         try:
             session = self._session(request)
@@ -426,7 +426,7 @@ class _Service:
             return _fail(error)
         if session is None:
             return JSONResponse({"error": _ENDED}, status_code=401)
-        if not repeats_secret(request.headers, session):
+        if not _repeats_secret(request.headers, session):
             return _refuse("the page is of another session. Load it again")
         return session
 

@@ -74,7 +74,7 @@ class FileReading:
     call: DuckDbCall
 
 
-def file_readings(
+def _file_readings(
     table: Table, location: File | Folder, addresses: FileAddresses | None = None
 ) -> Iterator[FileReading]:
     """Yield the ways in which DuckDB can read the files of a table, simplest first."""
@@ -243,7 +243,7 @@ class DuckDbEngine(SqlEngine):
         if not isinstance(location, File | Folder):
             return
         has_text = False
-        for reading in file_readings(table, location, self._addresses):
+        for reading in _file_readings(table, location, self._addresses):
             if reading.call.is_text and has_text:
                 continue
             with suppress(StatementRefusedError, TableUnavailableError):

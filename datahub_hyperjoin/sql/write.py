@@ -15,13 +15,13 @@ from datahub_hyperjoin.value_forms import Notation, ValueForm
 ROW_LIMIT = 100
 
 
-def every_column(alias: str) -> exp.Column:
+def _every_column(alias: str) -> exp.Column:
     """Return the expression `alias.*`."""
     return exp.Column(this=exp.Star(), table=_identifier(alias))
 
 
-def sum_of_products(aliases: Sequence[str]) -> exp.Select:
-    """Build a `SELECT` clause that counts a join's rows from the sizes of its `count_groups`."""
+def _sum_of_products(aliases: Sequence[str]) -> exp.Select:
+    """Build a `SELECT` clause that counts a join's rows from the sizes of its `_count_groups`."""
     # It multiplies the counts of matching groups and sums the products.
     first, *others = (exp.column("n", alias) for alias in aliases)
     rows: exp.Condition = first
@@ -31,7 +31,7 @@ def sum_of_products(aliases: Sequence[str]) -> exp.Select:
     return exp.select(exp.func("COALESCE", exp.Sum(this=rows), exp.Literal.number(0)))
 
 
-def count_groups(
+def _count_groups(
     source: exp.Table, alias: str, values: Sequence[exp.Condition], dialect: SqlDialect
 ) -> exp.Subquery:
     """Build a subquery that counts rows for each combination of compared values."""
@@ -43,18 +43,18 @@ def count_groups(
             *(exp.alias_(value, f"k{at}") for at, value in enumerate(values)),
             exp.alias_(exp.Count(this=exp.Star()), "n"),
         )
-        .from_(with_alias(source, alias))
+        .from_(_with_alias(source, alias))
         .group_by(*dict.fromkeys([*values, *exact]))
         .subquery(alias)
     )
 
 
-def with_alias(source: exp.Table, alias: str) -> exp.Table:
+def _with_alias(source: exp.Table, alias: str) -> exp.Table:
     """Give a table an alias in the `FROM` clause."""
     return exp.Table(this=source.this.copy(), alias=exp.TableAlias(this=_identifier(alias)))
 
 
-def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
+def _column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
     """Return the SQL expression for a column or a struct member."""
     first, *inner = (exp.to_identifier(name, quoted=True) for name in members)
     value: exp.Condition = exp.Column(this=first, table=_identifier(alias))
@@ -63,7 +63,7 @@ def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
     return value
 
 
-def all_equal(pairs: Sequence[tuple[exp.Condition, exp.Condition]]) -> exp.Condition:
+def _all_equal(pairs: Sequence[tuple[exp.Condition, exp.Condition]]) -> exp.Condition:
     """Return the condition that the two expressions of each pair are equal."""
     return exp.and_(*(exp.EQ(this=first, expression=second) for first, second in pairs))
 
@@ -157,8 +157,8 @@ class TableInSql:
             if name in self.binary
             else column
             for name in self.listed
-            for column in [column_in_sql((name,), alias)]
-        ] or [every_column(alias)]
+            for column in [_column_in_sql((name,), alias)]
+        ] or [_every_column(alias)]
 
 
 _Equal = tuple[exp.Condition, exp.Condition]
@@ -185,14 +185,14 @@ class JoinInSql:
         dialect, aliases = self.comparison.dialect, self._aliases
         ends = ((self.tables[0], "a"), (self.tables[-1], "b"))
         first, *others = (
-            with_alias(table.shown if shown else table.run, alias)
+            _with_alias(table.shown if shown else table.run, alias)
             for table, alias in zip(self.tables, aliases, strict=True)
         )
         select = exp.select(
             *(column for table, alias in ends for column in table.selected(alias, dialect))
         ).from_(first)
         for table, equal in zip(others, self._equal(), strict=True):
-            select = select.join(table, on=all_equal(equal))
+            select = select.join(table, on=_all_equal(equal))
         return select.limit(ROW_LIMIT)
 
     def count(self) -> exp.Select:
@@ -213,19 +213,19 @@ class JoinInSql:
             values[left] += [first for first, _ in equal]
             values[right] += [second for _, second in equal]
         first_groups, *others = (
-            count_groups(table.run, alias, values[alias], self.comparison.dialect)
+            _count_groups(table.run, alias, values[alias], self.comparison.dialect)
             for table, alias in zip(self.tables, aliases, strict=True)
         )
-        select = sum_of_products(aliases).from_(first_groups)
+        select = _sum_of_products(aliases).from_(first_groups)
         for groups, equal in zip(others, keys, strict=True):
-            select = select.join(groups, on=all_equal(equal))
+            select = select.join(groups, on=_all_equal(equal))
         return select
 
     def _equal(self) -> list[list[_Equal]]:
         """Return the expressions that must be equal in each step."""
         dialect, ends = self.comparison.dialect, [*zip(self.tables, self._aliases, strict=True)]
         columns = [
-            compared_columns((left, first, one), (right, second, other), dialect)
+            _compared_columns((left, first, one), (right, second, other), dialect)
             for ((left, one), (right, other)), pairs in zip(pairwise(ends), self.steps, strict=True)
             for first, second in pairs
         ]
@@ -236,7 +236,7 @@ class JoinInSql:
 _End = tuple[TableInSql, str, str]
 
 
-def compared_columns(
+def _compared_columns(
     first: _End, second: _End, dialect: SqlDialect
 ) -> tuple[exp.Condition, exp.Condition]:
     """Return the expressions of two columns, as text that was read if their types differ."""
@@ -250,7 +250,7 @@ def _compared(end: _End, other: _End, dialect: SqlDialect) -> exp.Condition:
         written = dialect.digits
     elif path in table.addresses and other[1] not in other[0].addresses:
         written = dialect.address
-    return dialect.fill(written, column_in_sql(table.members[path], alias))
+    return dialect.fill(written, _column_in_sql(table.members[path], alias))
 
 
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:

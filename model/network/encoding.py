@@ -51,7 +51,7 @@ def sees_gpu() -> bool:
     return _device().type == "cuda"
 
 
-def prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig) -> ViewSource:
+def _prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig) -> ViewSource:
     """Compute what training and encoding read of a lake: features of cells, and positions."""
     return ViewSource(
         index=index,
@@ -104,7 +104,7 @@ def _pare(index: LakeIndex) -> LakeIndex:
     )
 
 
-def write_task(model: Model, index: LakeIndex, config: ModelConfig) -> NetworkTask:
+def _write_task(model: Model, index: LakeIndex, config: ModelConfig) -> NetworkTask:
     """Write the task of training a network."""
     # The task does not hold the key of a language model.
     vectors = config.features.vectors
@@ -133,7 +133,7 @@ def perform_task(task: NetworkTask, *, on_gpu: bool = True) -> NetworkResult:
             folder.joinpath(name).write_bytes(content)
         model = load_model(folder, task.config)
         torch.set_rng_state(torch.frombuffer(bytearray(task.random), dtype=torch.uint8))
-        data = prepare_data(task.index, model.featurizer, task.config)
+        data = _prepare_data(task.index, model.featurizer, task.config)
         train(model, data, epochs.append)
         embeddings = embed_columns(model, data) if task.encodes else None
     weights = safetensors.torch.save(model.network.cpu().state_dict())
@@ -166,14 +166,14 @@ def encode_by_network(
         trained = find_trained(index, config)
     with temporary_folder() as folder, repeatable(config.seed):
         if trained:
-            found = embed_columns(trained, prepare_data(index, trained.featurizer, config))
+            found = embed_columns(trained, _prepare_data(index, trained.featurizer, config))
             return Encoding(found, trained.fingerprint, trained=False)
         tables = len(np.unique(index.lake.table_of[index.keys]))
         if len(index.keys) < 2 or tables < 2:  # noqa: PLR2004 - a pair and a negative
             raise NothingToLearnError.from_counts(tables=tables, keys=len(index.keys))
         model = build_initial_model(index, config, folder)
-        prepare = cache(partial(prepare_data, index, model.featurizer, config))
-        result = elsewhere(write_task(model, index, config)) if elsewhere else None
+        prepare = cache(partial(_prepare_data, index, model.featurizer, config))
+        result = elsewhere(_write_task(model, index, config)) if elsewhere else None
         if result:
             model.network.load_state_dict(safetensors.torch.load(result.weights))
             model.network.eval()

@@ -5,7 +5,7 @@ import sys
 import fasttext
 
 
-def train_skipgram(corpus: str, path: str, dimension: int) -> None:
+def _train_skipgram(corpus: str, path: str, dimension: int) -> None:
     """Train a skip-gram model on a text file and save the model."""
     # One thread, because fastText's threads race and a run must be repeatable.
     fasttext.train_unsupervised(
@@ -23,4 +23,4 @@ def train_skipgram(corpus: str, path: str, dimension: int) -> None:
 
 
 if __name__ == "__main__":
-    train_skipgram(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    _train_skipgram(sys.argv[1], sys.argv[2], int(sys.argv[3]))

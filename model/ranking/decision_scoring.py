@@ -52,10 +52,10 @@ class Calibration:
         """
         if self == Calibration():
             return scores
-        return expit(self.slope * bounded_logit(scores) + self.offset)
+        return expit(self.slope * _bounded_logit(scores) + self.offset)
 
 
-def bounded_logit(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+def _bounded_logit(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """Return the log-odds of scores, limited to the range from -13.8 to 13.8."""
     return logit(np.clip(scores, _EDGE, 1 - _EDGE))
 
@@ -78,7 +78,7 @@ def calibrate(
     # Its import takes a tenth of a second, and most runs have no decisions.
     from scipy.optimize import Bounds, minimize  # noqa: PLC0415
 
-    odds = bounded_logit(np.concatenate([accepted, rejected]))
+    odds = _bounded_logit(np.concatenate([accepted, rejected]))
     # One sign for both sides: z(s) should be high for accepted pairs and low for rejected ones.
     sign = np.repeat([1.0, -1.0], [len(accepted), len(rejected)])
     start = np.array([1.0, 0.0])
@@ -247,7 +247,7 @@ def _compare(
     return np.maximum(by_spelling, by_partners).astype(np.float32)
 
 
-def score_candidates(
+def _score_candidates(
     scorer: PairScorer,
     columns: int,
     keys: Int[np.ndarray, " key"],
@@ -353,9 +353,9 @@ class DecisionAwareScorer(PairScorer):
         crossed = (first[..., other] * self._weights) @ second[..., one].swapaxes(1, 2)
         by_columns = straight + crossed
         if self._kinds is None:
-            return expit(bounded_logit(self._scorer.score(left, right)) + by_columns)
+            return expit(_bounded_logit(self._scorer.score(left, right)) + by_columns)
         own, similar = self._kinds.score_and_compare(left, right)
-        return expit(bounded_logit(own) + by_columns + similar @ self._kind_weights)
+        return expit(_bounded_logit(own) + by_columns + similar @ self._kind_weights)
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """Convert scores to probabilities in the same way as the wrapped scorer."""
@@ -376,7 +376,7 @@ def correct_with_decisions(
     pairs, accepted = decided.pairs[surprise], decided.accepted[surprise]
     columns, places = np.unique(pairs, return_inverse=True)
     places = places.reshape(pairs.shape)
-    joined = score_candidates(scorer, len(index.lake), index.keys, candidates)
+    joined = _score_candidates(scorer, len(index.lake), index.keys, candidates)
     similarity = ColumnSimilarity(index, joined, columns)
     among = similarity.of(columns).astype(np.float64)
     one, other = places.T
@@ -386,7 +386,7 @@ def correct_with_decisions(
     kinds = _find_kinds(scorer, pairs, index.keys, candidates)
     if kinds is not None:
         covariance = covariance + _KIND_VARIANCE * kinds.among()
-    weights = fit_process(covariance, bounded_logit(probability[surprise]), accepted)
+    weights = fit_process(covariance, _bounded_logit(probability[surprise]), accepted)
     return DecisionAwareScorer(scorer, similarity, places, kinds, weights)
 
 

@@ -56,7 +56,7 @@ def _describe(profile: ColumnProfile) -> tuple[float, ...]:
     return (*np.log1p(counts), most_frequent, *is_type)
 
 
-def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
+def _measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
     """Compute the measures in `COLUMN_FEATURES` for each column."""
     lake, references, count = index.lake, index.references, len(index.lake)
     widths = np.bincount(lake.table_of, minlength=len(lake.titles))
@@ -80,7 +80,7 @@ def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
 
 def statistics_vectors(index: LakeIndex) -> Float32[np.ndarray, "column statistic"]:
     """For each column, compute a unit vector of its standardised statistics."""
-    measured = measure_columns(index)[:, : len(STATISTICS)]
+    measured = _measure_columns(index)[:, : len(STATISTICS)]
     spread = measured.std(axis=0)
     return unit_rows((measured - measured.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
@@ -177,7 +177,7 @@ class PairFeatures:
 
     def __init__(self, index: LakeIndex) -> None:
         self._overlap = index.overlap
-        self._columns = measure_columns(index)
+        self._columns = _measure_columns(index)
         self._references = ReferenceLookup.of(index)
         self._patterns = _pattern_weights(index)
 
@@ -293,7 +293,7 @@ class NameFeatures:
     def __init__(self, index: LakeIndex) -> None:
         lake = index.lake
         self._index = index
-        self._columns = measure_columns(index)
+        self._columns = _measure_columns(index)
         self._references = ReferenceLookup.of(index)
         self._names = NameSimilarity([profile.id.path for profile in lake.profiles])
         self._titles = NameSimilarity(lake.titles)

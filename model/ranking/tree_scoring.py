@@ -173,7 +173,7 @@ def build_pair_graph(
     index: LakeIndex, noisy_or: NoisyOrScorer, candidates: KeyCandidates
 ) -> PairGraph:
     """Build the graph of all key columns with their strongest candidates."""
-    left, right = find_strongest(index, noisy_or, candidates)
+    left, right = _find_strongest(index, noisy_or, candidates)
     return _describe(index, noisy_or, PairFeatures(index), left, right)
 
 
@@ -183,8 +183,8 @@ def build_graph_in_parts(
     """Yield the graph that `build_pair_graph` builds, in parts of some 16,000 pairs."""
     # The pair network needs all pairs between the same two tables in one part. The features of all
     # pairs at once would take 200 bytes a pair.
-    left, right = find_strongest(index, noisy_or, candidates)
-    features, between = PairFeatures(index), number_table_pairs(index.lake.table_of, left, right)
+    left, right = _find_strongest(index, noisy_or, candidates)
+    features, between = PairFeatures(index), _number_table_pairs(index.lake.table_of, left, right)
     order = np.argsort(between, kind="stable")
     starts = np.flatnonzero(np.diff(between[order], prepend=-1))
     del between
@@ -196,7 +196,7 @@ def build_graph_in_parts(
             yield _describe(index, noisy_or, features, left[some], right[some])
 
 
-def number_table_pairs(
+def _number_table_pairs(
     table_of: Int[np.ndarray, " column"], left: _Columns, right: _Columns
 ) -> Int[np.ndarray, " pair"]:
     """For each pair of columns, return a number that identifies their two tables."""
@@ -204,7 +204,7 @@ def number_table_pairs(
     return number_pairs(np.minimum(first, second), np.maximum(first, second), len(table_of))
 
 
-def find_strongest(
+def _find_strongest(
     index: LakeIndex, noisy_or: NoisyOrScorer, candidates: KeyCandidates
 ) -> Int[np.ndarray, "2 pair"]:
     """Return each key column with its strongest candidates, sorted by key, then candidate."""
@@ -267,7 +267,7 @@ def to_candidate_pairs(graph: PairGraph) -> CandidatePairs:
     """Convert the candidate pairs of a lake to the input of the pair network."""
     count = len(graph.table_of)
     left, right = graph.left.astype(np.int32), graph.right.astype(np.int32)
-    between = number_table_pairs(graph.table_of, left, right)
+    between = _number_table_pairs(graph.table_of, left, right)
     towards = number_pairs(left, graph.table_of[right], count)
     return CandidatePairs(
         rows=graph.rows,

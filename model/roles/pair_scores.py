@@ -248,23 +248,23 @@ _MANY_WORDS = 50
 """Maximum number of shared words that count as evidence."""
 
 
-def find_measures(lake: Lake, candidates: ReferenceCandidates, names: NameClues) -> Clue:
+def _find_measures(lake: Lake, candidates: ReferenceCandidates, names: NameClues) -> Clue:
     """For each pair, score from 0 to 1 how much the column looks like a measure, such as an age."""
     # A measure refers to no key. Its numbers are few of the key's, and its name neither marks an
     # identifier, as the key's does, nor is that of the key or its table.
     explained = np.maximum(names.column_explained, names.table_explained)
     is_whole = lake.is_whole[candidates.referring]
-    return names.unmarked * is_whole * (1 - measure_coverage(lake, candidates)) * (1 - explained)
+    return names.unmarked * is_whole * (1 - _measure_coverage(lake, candidates)) * (1 - explained)
 
 
-def measure_coverage(lake: Lake, candidates: ReferenceCandidates) -> Clue:
+def _measure_coverage(lake: Lake, candidates: ReferenceCandidates) -> Clue:
     """Return the share of each key's values that the column holds."""
     # Rostin et al. (2009), "A Machine Learning Approach to Foreign Key Discovery".
     shared = lake.distinct[candidates.referring] * candidates.containment
     return np.minimum(shared / np.maximum(lake.distinct[candidates.referenced], 1), 1)
 
 
-def find_parts(lake: Lake, candidates: ReferenceCandidates) -> Bool[np.ndarray, " pair"]:
+def _find_parts(lake: Lake, candidates: ReferenceCandidates) -> Bool[np.ndarray, " pair"]:
     """Mark the pairs in which the column's values are a proper subset of the key's values."""
     # Numbers without gaps are no part of another counter, but one of their own.
     column, key = candidates.referring, candidates.referenced
@@ -273,7 +273,7 @@ def find_parts(lake: Lake, candidates: ReferenceCandidates) -> Bool[np.ndarray, 
     return is_smaller & (candidates.containment >= _ALL) & ~is_counter
 
 
-def words_in_common(lake: Lake, candidates: ReferenceCandidates) -> Clue:
+def _words_in_common(lake: Lake, candidates: ReferenceCandidates) -> Clue:
     """Score how well each key covers the words of a text column, from -1 to 1."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(lake.distinct[column] * candidates.containment, _MANY_WORDS)
@@ -385,13 +385,13 @@ class _Scorer:
         column, key = candidates.referring, candidates.referenced
         names, trust = self.names.of(column, key), self.trust[column]
         within = lake.table_of[column] == lake.table_of[key]
-        extends = keys.leads[key] & (names.same_name > 0) & find_parts(lake, candidates)
+        extends = keys.leads[key] & (names.same_name > 0) & _find_parts(lake, candidates)
         lone = keys.has_rival[key] & ~keys.own_name[key]
         scores = (
             weights.prior
             + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
             - weights.rarity * np.log(candidates.chance) * trust * candidates.containment
-            + weights.words * words_in_common(lake, candidates)
+            + weights.words * _words_in_common(lake, candidates)
             + weights.column_in_key * names.column_explained
             + weights.key_in_column * names.key_in_column
             + weights.table_in_column * names.table_explained
@@ -399,13 +399,13 @@ class _Scorer:
             + weights.continues_table * names.continues_table
             + weights.same_name * names.same_name
             + weights.other_word * names.other_word
-            + weights.unmarked * find_measures(lake, candidates, names)
+            + weights.unmarked * _find_measures(lake, candidates, names)
             + weights.measures * lake.is_whole[column] * names.measures
             + weights.leading_column * (keys.leads[column] & ~extends)
             + weights.own_key * (keys.leads & keys.own_name)[column]
             + weights.uniqueness * self.uniqueness[column]
             + weights.density * lake.density[column]
-            + weights.coverage * lake.density[column] * (measure_coverage(lake, candidates) - 0.5)
+            + weights.coverage * lake.density[column] * (_measure_coverage(lake, candidates) - 0.5)
             + weights.leading_key * keys.leads[key]
             + weights.other_key * (lone & (names.names_table == 0))
             + weights.other_table * (keys.names_other[column] & ~names.agree)

@@ -49,16 +49,16 @@ _DRAWN = 256  # number of columns in the sample
 _COLUMNS = 8192  # number of columns that are compared with the sample at once, which bounds memory
 
 
-def expected_containment(
+def _expected_containment(
     is_text: ColumnMask, left: PairInts, right: PairInts, containment: PairFloats
 ) -> ColumnFloats:
     """For each column, estimate how much of its containment in other columns is due to chance."""
     same_kind: PairMask = is_text[left] == is_text[right]
     total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(is_text))
-    return mean_containment(is_text, total)
+    return _mean_containment(is_text, total)
 
 
-def mean_containment(is_text: ColumnMask, total: Real[np.ndarray, " column"]) -> ColumnFloats:
+def _mean_containment(is_text: ColumnMask, total: Real[np.ndarray, " column"]) -> ColumnFloats:
     """Divide each column's sum of containments by the number of columns of its kind."""
     return total / (_kind_sizes(is_text, is_text) + _PSEUDO_COLUMNS)
 
@@ -68,10 +68,10 @@ def _kind_sizes(is_text: ColumnMask, among: Bool[np.ndarray, " _"]) -> ColumnInt
     return np.where(is_text, among.sum(), (~among).sum())
 
 
-def sample_expected_containment(
+def _sample_expected_containment(
     lake: Lake, sketches: Sequence[bytes], arrays: SketchArrays, columns: Int[np.ndarray, " chosen"]
 ) -> Float[np.ndarray, " chosen"]:
-    """Estimate `expected_containment` of some columns from a sample of the lake's columns."""
+    """Estimate `_expected_containment` of some columns from a sample of the lake's columns."""
     is_text = lake.is_text
     drawn = np.sort(np.random.default_rng(0).permutation(len(lake))[:_DRAWN])
     total = np.zeros(len(lake))
@@ -183,7 +183,7 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     for best in find_best_partners(lake, arrays, postings, most_partners(len(lake))):
         total[best.columns], is_cut[best.columns] = best.total, best.is_cut
         parts += best.parts
-    expected = mean_containment(lake.is_text, total)
+    expected = _mean_containment(lake.is_text, total)
     is_partial, is_alone, frequent = postings.is_partial, postings.is_alone, postings.frequent
     del postings
     is_incomplete = is_cut | is_partial
@@ -193,7 +193,7 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         add_pairs(parts, near, len(lake))
     if is_partial.any():
         columns = np.flatnonzero(is_partial)
-        expected[columns] = sample_expected_containment(lake, sketches, arrays, columns)
+        expected[columns] = _sample_expected_containment(lake, sketches, arrays, columns)
     pairs = merge_pairs(parts, len(lake))
     if is_cut.any():
         pairs = _in_both_orders(arrays, pairs, is_cut)
@@ -297,9 +297,9 @@ def _measure_in_form(
     arrays = SketchArrays.of(lake, sketches)
     left, right, _, containment = pairs = arrays.measure(left[order], right[order], shared[order])
     # In a form, the values are numbers, dates or times, whatever they are as written.
-    by_form = expected_containment(lake.is_text & ~members, left, right, containment)
+    by_form = _expected_containment(lake.is_text & ~members, left, right, containment)
     # Other columns are paired with members only, so their pairs as written complete the mean.
-    as_written = expected_containment(
+    as_written = _expected_containment(
         lake.is_text, overlap.left, overlap.right, overlap.containment
     )
     expected = by_form + np.where(members, 0.0, as_written)

@@ -144,7 +144,7 @@ def multiply_with_transpose(rows: sparse.csr_array, halvings: int = 3) -> sparse
     )
 
 
-def products_of_pairs(rows: sparse.csr_array, left: PairInts, right: PairInts) -> PairInts:
+def _products_of_pairs(rows: sparse.csr_array, left: PairInts, right: PairInts) -> PairInts:
     """For each pair of rows of a matrix of integers, compute the inner product."""
     # A block of left rows is multiplied with all right rows that are paired with several of them,
     # which takes time only for the non-zeros that two rows have in common.
@@ -353,7 +353,7 @@ def count_common_hashes(sketches: Sequence[bytes], left: PairInts, right: PairIn
     first, second = np.split(of_column[ends], 2)
     low, high = np.minimum(first, second), np.maximum(first, second)
     pairs, of_pair = np.unique(low * len(distinct) + high, return_inverse=True)
-    common = products_of_pairs(build_incidence(distinct), *np.divmod(pairs, len(distinct)))
+    common = _products_of_pairs(build_incidence(distinct), *np.divmod(pairs, len(distinct)))
     return common[of_pair]
 
 

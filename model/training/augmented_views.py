@@ -109,7 +109,7 @@ def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np
     return random.choice(partners, size=1) if len(partners) else partners
 
 
-def sample_targets(priors: CatalogPriors, keys: _Keys, random: np.random.Generator) -> _Keys:
+def _sample_targets(priors: CatalogPriors, keys: _Keys, random: np.random.Generator) -> _Keys:
     """For each key column, choose a positive example: the column itself or an accepted partner."""
     # Keys without an accepted partner draw nothing.
     targets = keys.copy()
@@ -120,7 +120,7 @@ def sample_targets(priors: CatalogPriors, keys: _Keys, random: np.random.Generat
     return targets
 
 
-def sample_rejected(
+def _sample_rejected(
     priors: CatalogPriors, keys: _Keys, random: np.random.Generator
 ) -> Int[np.ndarray, " stranger"]:
     """For each key column with rejected partners, choose one such partner at random."""
@@ -429,8 +429,8 @@ def sample_pairs(data: ViewSource, keys: _Keys, random: np.random.Generator) -> 
     """Sample a training batch with one positive pair for each key column."""
     lake, index, method = data.lake, data.index, data.config.setting
     keys = np.sort(keys)
-    targets = sample_targets(index.priors, keys, random)
-    needed = np.concatenate([keys, targets, sample_rejected(index.priors, keys, random)])
+    targets = _sample_targets(index.priors, keys, random)
+    needed = np.concatenate([keys, targets, _sample_rejected(index.priors, keys, random)])
     left_columns, columns = split_columns(lake, np.unique(needed), random)
     held = {
         column: split_values(lake.profiles[column].counts, random)

@@ -93,17 +93,17 @@ _WITHHELD = """
 """
 
 
-def quote_for_postgresql(text: str) -> str:
+def _quote_for_postgresql(text: str) -> str:
     r"""Write a text as a string literal that does not depend on the server's settings.
 
-    >>> print(quote_for_postgresql(r"d'\w"))
+    >>> print(_quote_for_postgresql(r"d'\w"))
     E'd\'\\w'
     """
     return "E'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 _SYNTAX = SqlSyntax(
-    quote_text=quote_for_postgresql,
+    quote_text=_quote_for_postgresql,
     # Under this collation, only ASCII letters have upper and lower case.
     exact='({0}) COLLATE "C"',
     matches="{0} ~ {1}",

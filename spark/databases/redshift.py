@@ -46,7 +46,7 @@ _LONGEST_CHAR = 4096
 """Maximum length of a CHAR; as a VARCHAR, it loses the spaces at its end."""
 
 
-def quote_for_redshift(text: str) -> str:
+def _quote_for_redshift(text: str) -> str:
     r"""Write a text as a string literal, in which backslashes escape."""
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
@@ -55,14 +55,14 @@ def _character() -> str:
     """Write the template of a character with a given code; CHR knows those of ASCII only."""
     codes = range(FIRST_CHARACTER, FIRST_CHARACTER + LONGEST_TEXT + 1)
     # Drivers interpret a `%`.
-    parts = map(quote_for_redshift, "".join(map(chr, codes)).split("%"))
+    parts = map(_quote_for_redshift, "".join(map(chr, codes)).split("%"))
     characters = f" || chr({ord('%')}) || ".join(parts).replace("{", "{{").replace("}", "}}")
     return f"substring({characters}, {{0}} - {FIRST_CHARACTER - 1}, 1)"
 
 
 # All statements of a transaction see the same rows.
 _SYNTAX = SqlSyntax(
-    quote_text=quote_for_redshift,
+    quote_text=_quote_for_redshift,
     exact="{0}",
     # With 'p', patterns are those of PCRE.
     matches="regexp_instr({0}, {1}, 1, 1, 0, 'p') > 0",
@@ -186,5 +186,5 @@ _VALUES: tuple[tuple[TypeEngine[Any], str, str], ...] = (
 )
 _PROBES = (
     *(Probe(type_, _of_row(value), normal) for type_, value, normal in _VALUES),
-    *probes_of_texts(types.VARCHAR(9), lambda text: _of_row(quote_for_redshift(text))),
+    *probes_of_texts(types.VARCHAR(9), lambda text: _of_row(_quote_for_redshift(text))),
 )

@@ -211,7 +211,7 @@ class DatabaseSystem:
         """
         del timeout
         if engine.driver == "psycopg2":
-            prepare_psycopg(connection)
+            _prepare_psycopg(connection)
 
     def translated(self, context: "ExceptionContext") -> SQLAlchemyError | None:
         """Return the error of a database that an exception of its driver means."""
@@ -467,7 +467,7 @@ def _seconds(value: object, unit: str) -> float:
     return float(found[1]) * _UNITS.get(found[2] or unit, 0.0) if found else 0.0
 
 
-def prepare_psycopg(connection: "DBAPIConnection") -> None:
+def _prepare_psycopg(connection: "DBAPIConnection") -> None:
     """Let a connection of PostgreSQL's driver begin transactions that cannot write.
 
     It also returns a date as text if Python cannot represent it. Python has no years before 1,

@@ -35,12 +35,12 @@ _HTTP_ERRORS = {"HttpError", "Http502Error", "Http503Error", "Http504Error"}
 """Exceptions of the driver that are none of the database interface, such as a wrong password."""
 
 
-def quote_for_trino(text: str) -> str:
+def _quote_for_trino(text: str) -> str:
     r"""Write a text as a string literal, without control characters.
 
     Only if there are such characters, backslashes escape.
 
-    >>> print(quote_for_trino(r"d'\w"), quote_for_trino("\\w\t"))
+    >>> print(_quote_for_trino(r"d'\w"), _quote_for_trino("\\w\t"))
     'd''\w' U&'\\w\0009'
     """
     quoted = text.replace("'", "''")
@@ -53,7 +53,7 @@ def quote_for_trino(text: str) -> str:
 
 # Arithmetic that overflows is an error.
 _SYNTAX = SqlSyntax(
-    quote_text=quote_for_trino,
+    quote_text=_quote_for_trino,
     exact="{0}",
     matches="regexp_like({0}, {1})",
     replaced="regexp_replace({0}, {1}, {2})",
@@ -155,5 +155,5 @@ _PROBES = (
     Probe(types.Numeric(), "CAST(-0.5 AS decimal(12, 2))", "-0.5"),
     Probe(types.Numeric(), "CAST(120 AS decimal(12, 2))", "120"),
     Probe(types.Numeric(), "CAST(120 AS decimal(12, 0))", "120"),
-    *probes_of_texts(types.String(), quote_for_trino),
+    *probes_of_texts(types.String(), _quote_for_trino),
 )

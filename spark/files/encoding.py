@@ -161,7 +161,7 @@ class TextStream(io.RawIOBase):
 
     def _fallback_decoder(self, block: bytes) -> codecs.IncrementalDecoder:
         is_free = self._encoding == "utf-8" and self._is_ascii and not self._is_given
-        if is_free and not is_damaged_utf8(block):
+        if is_free and not _is_damaged_utf8(block):
             self._encoding, self._is_detected = detect_encoding(block), True
             self._note(f"not UTF-8: read as {_TITLES.get(self._encoding, self._encoding)}")
         else:
@@ -249,12 +249,12 @@ def detect_encoding(block: bytes) -> str:
     return best
 
 
-def is_damaged_utf8(block: bytes) -> bool:
+def _is_damaged_utf8(block: bytes) -> bool:
     r"""Return whether a text is UTF-8 with some invalid bytes.
 
-    >>> is_damaged_utf8("Québec, Genève, Orléans, Besançon, Liège ".encode() + b"\xff")
+    >>> _is_damaged_utf8("Québec, Genève, Orléans, Besançon, Liège ".encode() + b"\xff")
     True
-    >>> is_damaged_utf8("Québec, Genève".encode("latin-1"))
+    >>> _is_damaged_utf8("Québec, Genève".encode("latin-1"))
     False
     """
     text = block.decode("utf-8", "replace")

@@ -52,7 +52,7 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     >>> find_header([["name", "country", "people"], *body]), find_header([["Cities"], *body])
     (0, 0)
     """
-    filled = [*map(filled_fields, rows)]
+    filled = [*map(_filled_fields, rows)]
     widest = max(filled, default=0)
     start = next((at for at, count in enumerate(filled) if 2 * count > widest), 0)
     body = [row for row, count in zip(rows[start + 1 :], filled[start + 1 :], strict=True) if count]
@@ -69,10 +69,10 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     return start if (has_title and not names) or _has_numbers(rows[start], body) else 0
 
 
-def filled_fields(row: Sequence[str]) -> int:
+def _filled_fields(row: Sequence[str]) -> int:
     """Count the fields of a row that are not blank.
 
-    >>> filled_fields(["Oslo", " ", ""])
+    >>> _filled_fields(["Oslo", " ", ""])
     1
     """
     return sum(map(bool, map(str.strip, row)))
@@ -277,7 +277,7 @@ def _is_at_top(head: str, rows: Sequence[Sequence[str]]) -> bool:
     # `find_header` then returns 0 for any of the first rows. This takes a tenth of its time.
     if not rows or head[0] in "\r\n":
         return False
-    return 2 * filled_fields(rows[0]) > max(map(len, rows))
+    return 2 * _filled_fields(rows[0]) > max(map(len, rows))
 
 
 def _title_lines(head: str, dialect: Dialect) -> str:

@@ -54,7 +54,7 @@ def _open(path: Path, metadata: str = "") -> "StaticTable":
     except ModuleNotFoundError:
         raise MissingIcebergError.of_table() from None
     with translate_read_errors():
-        file = Path(metadata) if metadata else newest_metadata(path / "metadata")
+        file = Path(metadata) if metadata else _newest_metadata(path / "metadata")
     try:
         with translate_read_errors():
             return StaticTable.from_metadata(str(file))
@@ -83,7 +83,7 @@ def stream_rows(
     return TableStream(columns, _batches(table, fields, names, extent, tasks), notes, extent)
 
 
-def newest_metadata(folder: Path) -> Path:
+def _newest_metadata(folder: Path) -> Path:
     """Find the newest metadata file in a table's metadata folder."""
     hint = folder / VERSION_HINT
     changed = {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}

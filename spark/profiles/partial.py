@@ -118,16 +118,16 @@ class PartCount:
             self.parts + other.parts,
             self.rows + other.rows,
             tuple(dict.fromkeys((*self.notes, *other.notes))),
-            add_up_notes((*self.row_notes, *other.row_notes)),
+            _add_up_notes((*self.row_notes, *other.row_notes)),
             self.faults + other.faults,
             self.sample + other.sample,
         )
 
 
-def add_up_notes(notes: Iterable[str]) -> tuple[str, ...]:
+def _add_up_notes(notes: Iterable[str]) -> tuple[str, ...]:
     """Merge notes that differ only in the number at their ends, and add up these numbers.
 
-    >>> add_up_notes(["skipped rows: 2", "read in parts", "skipped rows: 5", "read in parts"])
+    >>> _add_up_notes(["skipped rows: 2", "read in parts", "skipped rows: 5", "read in parts"])
     ('skipped rows: 7', 'read in parts')
     """
     totals = Counter[str]()
@@ -137,7 +137,7 @@ def add_up_notes(notes: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{note}{total or ''}" for note, total in totals.items())
 
 
-def count_part(
+def _count_part(
     table: int,
     part: int,
     stream: TableStream,
@@ -172,14 +172,14 @@ def count_part(
     return _part_rows(table, part, {"": count, **columns})
 
 
-def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
+def _uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
     """Return the counts of a table part that is empty or unreadable."""
     notes, faults = (f"skipped file: {file} {fault}",), (fault,)
     count = PartCount(1, notes=notes, faults=faults) if fault else PartCount(1)
     return _part_rows(table, part, {"": count})
 
 
-def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
+def _merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
     """Merge the counts of one column, or the row counts, from all parts of a table."""
     # Spark delivers parts in any order; profiles must not depend on it.
     parts = sorted(rows.to_pylist(), key=lambda row: row["part"])
@@ -194,13 +194,13 @@ def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) 
     return pa.Table.from_pylist([row], schema=MERGED_ROW)
 
 
-def collect_counts(
+def _collect_counts(
     parts: DataFrame, tables: Sequence[Table], config: ProfileConfig
 ) -> dict[int, list[bytes]]:
     """Run the Spark job that counts parts of tables, and merge the counts by column."""
 
     def merge(rows: pa.Table) -> pa.Table:
-        return merge_parts(rows, tables, config)
+        return _merge_parts(rows, tables, config)
 
     # Merged by Spark, so that the driver receives one count per column and not one per part.
     merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
@@ -210,7 +210,7 @@ def collect_counts(
     return counted
 
 
-def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
+def _assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
     """Build a table's profile from the merged counts of its parts, and note missing files."""
     merged = [pickle.loads(each) for each in counted]  # noqa: S301 - ours
     counts = [each for each in merged if isinstance(each, PartCount)]
@@ -269,7 +269,7 @@ class CountParts(TableJob[NumberedTable]):
         """Count a part. Of a table with too many rows, each contributes an equal share."""
         index, number, config = part.request.index, part.number, self.config
         if not part.count:  # Spark has drawn the rows, and names what it cannot read.
-            yield count_part(index, number, part.open(), config)
+            yield _count_part(index, number, part.open(), config)
             return
         rows, size = (-(-most // part.count) for most in (config.max_rows, config.max_bytes))
         sample = SampleCount()
@@ -281,11 +281,11 @@ class CountParts(TableJob[NumberedTable]):
                 else draw_part(stream, sample, max_rows=rows, max_bytes=size)
             )
             stream = replace(stream, batches=drawn)
-            yield count_part(index, number, stream, config, file=part.file, sample=sample)
+            yield _count_part(index, number, stream, config, file=part.file, sample=sample)
         except EmptyTableError:
-            yield uncounted_part(index, number)
+            yield _uncounted_part(index, number)
         except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-            yield uncounted_part(index, number, file=part.file, fault=fault_text(error))
+            yield _uncounted_part(index, number, file=part.file, fault=fault_text(error))
 
 
 def divide_to_profile(
@@ -356,7 +356,7 @@ def _merge(
     """Count the parts of tables in one Spark job, or more if a table ends its worker."""
     # Nothing to salvage, because Spark merges the counts of all tables at the end.
     counted, lost = run_in_halves(
-        lambda indices: collect_counts(rows(indices), tables, config),
+        lambda indices: _collect_counts(rows(indices), tables, config),
         range(len(tables)),
         salvage=dict[int, list[bytes]],
     )
@@ -365,7 +365,7 @@ def _merge(
         if index in faults:
             yield TableProfile(table=table, fault=str(faults[index]))
         else:
-            yield assemble_profile(table, counted.get(index, []), files=files.get(index, 0))
+            yield _assemble_profile(table, counted.get(index, []), files=files.get(index, 0))
 
 
 def profile_distributed(
@@ -426,7 +426,7 @@ def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) ->
         executor, request = OnSpark(session, config), NumberedTable(table, 0)
         # Numbered by partition, so that the order of merging is the same in every run.
         parts = executor.read_frame(CountParts(config), request, loaded.frame, loaded.columns)
-        profile = assemble_profile(table, collect_counts(parts, [table], config).get(0, []))
+        profile = _assemble_profile(table, _collect_counts(parts, [table], config).get(0, []))
     return replace(profile, notes=(*loaded.notes, *profile.notes))
 
 

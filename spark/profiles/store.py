@@ -120,25 +120,25 @@ class Store:
         self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> dict[Pair, Evidence]:
         """Return the stored evidence of pairs whose tables and ways of comparison are unchanged."""
-        return self._read_evidence(_EVIDENCE_FILE, pair_keys(pairs, tables, ways))
+        return self._read_evidence(_EVIDENCE_FILE, _pair_keys(pairs, tables, ways))
 
     def keep_evidence(
         self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> None:
         """Replace the stored evidence for pairs with this run's evidence."""
-        self._write_evidence(_EVIDENCE_FILE, evidence, pair_keys([*evidence], tables, ways))
+        self._write_evidence(_EVIDENCE_FILE, evidence, _pair_keys([*evidence], tables, ways))
 
     def bridge_evidence(
         self, bridges: Sequence[Bridge], tables: Sequence[Table]
     ) -> dict[Bridge, Evidence]:
         """Return the stored evidence for joins through crosswalks."""
-        return self._read_evidence(_BRIDGES_FILE, bridge_keys(bridges, tables))
+        return self._read_evidence(_BRIDGES_FILE, _bridge_keys(bridges, tables))
 
     def keep_bridge_evidence(
         self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
     ) -> None:
         """Replace the stored evidence for joins through crosswalks with this run's evidence."""
-        self._write_evidence(_BRIDGES_FILE, evidence, bridge_keys([*evidence], tables))
+        self._write_evidence(_BRIDGES_FILE, evidence, _bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:
         """Return the stored results of one kind, such as `lost_tables`, as JSON texts by key."""
@@ -256,7 +256,7 @@ def table_key(table: Table, *settings: str) -> str:
     return sha256(repr(parts).encode()).hexdigest()
 
 
-def pair_keys(
+def _pair_keys(
     pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
 ) -> dict[Pair, str]:
     """Return a store key for each pair, based on both tables and on how values are compared."""
@@ -269,7 +269,7 @@ def pair_keys(
     return keys
 
 
-def bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
+def _bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
     """Return a store key for each join through a crosswalk."""
     states = {table.id: table_key(table) for table in tables if table.state}
     keys = {}

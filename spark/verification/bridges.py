@@ -310,7 +310,7 @@ def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
     )
 
 
-def unpack_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _unpack_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Unpack hash partitions into rows, one for each column and value."""
     for batch in batches:
         for row in batch.to_pylist():
@@ -330,7 +330,7 @@ def _count(
 ) -> BridgeCounts:
     """Count the values and rows that match through crosswalks."""
     parts = executor.map_parts(hashed_values(executor, columns, {}), columns)
-    values = executor.map_rows(parts, unpack_values, VALUE_ROW)
+    values = executor.map_rows(parts, _unpack_values, VALUE_ROW)
     entries = executor.map_parts(CrosswalkEntries(), crosswalks)
     by_name = zip(_LINK_ROW.names, zip(*numbers.links(), strict=True), strict=True)
     links = pa.Table.from_pydict(dict(by_name), schema=_LINK_ROW)

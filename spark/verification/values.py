@@ -109,14 +109,14 @@ def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
     return _mix([member.hashes[is_filled] for member in members])
 
 
-def count_tuples(
+def _count_tuples(
     batch: pa.RecordBatch,
     tuples: Collection[ColumnTuple],
     texts: Collection[str],
     seed: int = 0,
 ) -> dict[ColumnTuple, DistinctValues]:
     """For each tuple of columns, count the distinct combinations of values in a batch of rows."""
-    columns = hash_columns(batch, tuples, texts)
+    columns = _hash_columns(batch, tuples, texts)
     return {
         wanted: _count(_hashes_of(wanted, columns, seed))
         for wanted in tuples
@@ -124,7 +124,7 @@ def count_tuples(
     }
 
 
-def hash_columns(
+def _hash_columns(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
 ) -> dict[str, HashedColumn]:
     """Hash the columns of a batch that belong to any of the given column tuples."""
@@ -167,7 +167,7 @@ logger = logger_of(__name__)
 
 TableValues = dict[str, DistinctValues]
 """The distinct values of columns and column tuples of a table, by a name that also tells how they
-were read (`name_of_column` and `name_of_tuple`)."""
+were read (`_name_of_column` and `_name_of_tuple`)."""
 
 _FOLDER = "values"
 _MOST_BYTES = 1 << 32
@@ -187,13 +187,13 @@ _SIZES = b"sizes"
 """Metadata of a file: the number of values by name, which is known before any value is loaded."""
 
 
-def name_of_column(path: str, kind: str) -> str:
+def _name_of_column(path: str, kind: str) -> str:
     """Name the values of a column."""
     # Values of an entity kind are kept as written, and translated later.
     return json.dumps([path, kind if isinstance(kind, Notation) else ""])
 
 
-def name_of_tuple(columns: ColumnTuple, texts: Collection[str]) -> str:
+def _name_of_tuple(columns: ColumnTuple, texts: Collection[str]) -> str:
     """Name the values of a column tuple."""
     return json.dumps([columns.paths, columns.shuffled, sorted({*columns.paths} & {*texts})])
 
@@ -244,7 +244,7 @@ def kept_bytes(file: Path | None, names: Collection[str]) -> int | None:
     return None if None in needed else 2 * np.uint64().itemsize * sum(needed)
 
 
-def load_values(file: Path | None) -> TableValues:
+def _load_values(file: Path | None) -> TableValues:
     """Load the values that earlier runs kept of a table."""
     if file is None or not file.exists():
         return {}
@@ -331,9 +331,9 @@ class RequestedColumns(TableRequest):
     def names(self) -> AbstractSet[str]:
         """The names of the values to count, by which they are kept."""
         columns = {
-            name_of_column(path, kind) for path, ways in self.columns.items() for kind in ways
+            _name_of_column(path, kind) for path, ways in self.columns.items() for kind in ways
         }
-        return columns.union(name_of_tuple(wanted, self.texts) for wanted in self.tuples)
+        return columns.union(_name_of_tuple(wanted, self.texts) for wanted in self.tuples)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -355,7 +355,7 @@ def read_values(
     """Read columns of tables, or the values that an earlier run kept of them."""
     batch = _TableBatch()
     for request in requests:
-        kept = load_values(request.kept)
+        kept = _load_values(request.kept)
         if request.names <= kept.keys():
             yield from _number_values(kept, request, synonyms)
             continue
@@ -433,7 +433,7 @@ class _TableBatch:
             for path, notation in table.columns:
                 counted = in_notation(texts[path], notation) if notation else texts[path]
                 self._columns.add((index, path, notation), counted)
-            tuples = count_tuples(batch, request.tuples, request.texts, seed=number)
+            tuples = _count_tuples(batch, request.tuples, request.texts, seed=number)
             for wanted, values in tuples.items():
                 before = table.tuples.get(wanted, NO_VALUES)
                 table.tuples[wanted] = merge_values([before, values])
@@ -453,13 +453,13 @@ class _TableBatch:
         self._columns.flush()
         for index, table in enumerate(self.tables):
             texts = table.request.texts
-            values = {name_of_tuple(wanted, texts): each for wanted, each in table.tuples.items()}
+            values = {_name_of_tuple(wanted, texts): each for wanted, each in table.tuples.items()}
             for path, notation in table.columns:
                 aggregate = self._columns.aggregates.get((index, path, notation), EMPTY_AGGREGATE)
                 is_text = None if is_whole else path in texts
                 # A word such as `NA` is neither a number nor a date.
                 resolved = aggregate.resolve_null_words(is_text=False if notation else is_text)
-                values[name_of_column(path, notation or "")] = resolved.values
+                values[_name_of_column(path, notation or "")] = resolved.values
             yield table, values
 
 
@@ -499,10 +499,10 @@ def _number_values(
     # A column may have disappeared since it was profiled.
     for path, numbers in request.columns.items():
         for kind, number in numbers.items():
-            found = values.get(name_of_column(path, kind))
+            found = values.get(_name_of_column(path, kind))
             if found is not None:
                 is_translated = kind and not isinstance(kind, Notation)
                 yield number, found.translate(synonyms[kind]) if is_translated else found
     for wanted, number in request.tuples.items():
-        if (found := values.get(name_of_tuple(wanted, request.texts))) is not None:
+        if (found := values.get(_name_of_tuple(wanted, request.texts))) is not None:
             yield number, found

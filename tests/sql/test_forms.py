@@ -11,9 +11,8 @@ from datahub_hyperjoin.locations import CatalogTable
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.sql.database_engine import DatabaseEngine
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
-from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.engines import SparkEngine, SqlEngine
 from datahub_hyperjoin.sql.find import LakeInSql, find_statement
-from datahub_hyperjoin.sql.run import SparkEngine
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
 from engines.servers import KINDS, Server

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from datahub.configuration.common import AllowDenyPattern
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
@@ -142,9 +143,13 @@ def test_partitions_count_once_and_foreign_tables_are_listed(server: Server) -> 
     )
 
     def listed(*deny: str) -> set[str]:
-        selection = TableSelection(platform="postgres", env="PROD", names="{table}")
-        selection.schemas.allow[:] = [name]
-        selection.tables.deny[:] = [f"{name}.{each}$" for each in deny]
+        selection = TableSelection(
+            platform="postgres",
+            env="PROD",
+            names="{table}",
+            schemas=AllowDenyPattern(allow=[name]),
+            tables=AllowDenyPattern(deny=[f"{name}.{each}$" for each in deny]),
+        )
         return {each.title for each in scan_database("db", server.database(), selection)}
 
     try:
