@@ -36,7 +36,7 @@ from datahub_hyperjoin.spark.executor import (
     read_in_task,
     run_in_halves,
 )
-from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large
+from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large, read_part
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow, map_tasks
@@ -47,7 +47,7 @@ from datahub_hyperjoin.spark.native.remote import (
     receive_files,
 )
 from datahub_hyperjoin.spark.native.text_ranges import divide_files
-from datahub_hyperjoin.spark.read import read_part, read_table
+from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.routes import Route, whole_route_of
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.visible import logger_of

@@ -130,6 +130,8 @@ def _pool(processes: int) -> Iterator[Any]:
                 timeout=_IDLE_SECONDS,
                 initializer=_end_with_program,
                 initargs=(os.getpid(),),
+                # They multiply no matrices, for which NumPy would start a thread for each core.
+                env={"OPENBLAS_NUM_THREADS": "1"},
             )
         yield executor
     finally:

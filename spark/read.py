@@ -22,17 +22,8 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
     MissingIcebergError,
 )
-from datahub_hyperjoin.spark.files.delimited import delimited_format
-from datahub_hyperjoin.spark.files.delta import read_delta
-from datahub_hyperjoin.spark.files.folder import read_catalog_files, read_folder
-from datahub_hyperjoin.spark.files.formats import format_of, read_file
-from datahub_hyperjoin.spark.files.iceberg import read_iceberg
+from datahub_hyperjoin.spark.files.formats import read_file
 from datahub_hyperjoin.spark.files.stored import local_path
-from datahub_hyperjoin.spark.files.table_parts import (
-    FileRange,
-    TableItems,
-    TablePart,
-)
 from datahub_hyperjoin.tables import Table
 
 
@@ -66,16 +57,22 @@ def _open(  # noqa: PLR0911 (a return for each kind of location)
     match location:
         case File():
             return read_file(location, paths)
+        # Lakes of plain files need no other reader, nor SQLAlchemy, which takes long to import.
         case Folder():
+            from datahub_hyperjoin.spark.files.folder import read_folder  # noqa: PLC0415
+
             return read_folder(location, paths)
         case DeltaFolder():
+            from datahub_hyperjoin.spark.files.delta import read_delta  # noqa: PLC0415
+
             return read_delta(local_path(location.uri), paths)
         case IcebergFolder():
+            from datahub_hyperjoin.spark.files.iceberg import read_iceberg  # noqa: PLC0415
+
             return read_iceberg(local_path(location.uri), paths)
         case IcebergDataFile():
             return _read_data_file(location, paths)
         case Relation():
-            # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
             from datahub_hyperjoin.spark.databases.relations import (  # noqa: PLC0415
                 read_relation,
             )
@@ -92,6 +89,8 @@ def _read_catalog_table(table: CatalogTable, paths: Collection[str] | None) -> T
     if table.files is None:
         message = f"Only Spark's own readers read {table}"
         raise TypeError(message)
+    from datahub_hyperjoin.spark.files.folder import read_catalog_files  # noqa: PLC0415
+
     return read_catalog_files(table.files, paths)
 
 
@@ -103,34 +102,6 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
     except ModuleNotFoundError:
         raise MissingIcebergError.of_table() from None
     return read_data_file(file, paths)
-
-
-def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
-    """Open a part of a table, to read all columns or those in `paths`."""
-    match part:
-        case FileRange(file=file, part=bytes_):
-            stream = delimited_format(file).read_range(file, bytes_, paths)
-        case TableItems():
-            stream = _read_items(part, paths)
-        case _:
-            assert_never(part)
-    return with_usable_values(stream)
-
-
-def _read_items(part: TableItems, paths: Collection[str] | None) -> TableStream:
-    location, items = part.location, part.items
-    match location:
-        case File():
-            return format_of(location).read_groups(location, paths, items)
-        case Folder(parts=parts):
-            chosen = parts[items.start : items.stop]
-            return read_folder(location, paths, parts=chosen)
-        case DeltaFolder(uri=uri):
-            return read_delta(local_path(uri), paths, version=part.snapshot, files=items)
-        case IcebergFolder(uri=uri):
-            return read_iceberg(local_path(uri), paths, metadata=part.snapshot, files=items)
-        case _:
-            assert_never(location)
 
 
 def with_absolute_paths(tables: Sequence[Table]) -> list[Table]:

@@ -26,11 +26,14 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.delimited import TEXT
-from datahub_hyperjoin.spark.files.delta import DELTA_LOG
 from datahub_hyperjoin.spark.files.excel import Workbook, can_read_workbooks
 from datahub_hyperjoin.spark.files.formats import format_named, format_of_suffix, formats_in_doubt
-from datahub_hyperjoin.spark.files.iceberg import METADATA
-from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, StoredFile
+from datahub_hyperjoin.spark.files.stored import (
+    COMPRESSIONS,
+    DELTA_LOG,
+    ICEBERG_METADATA,
+    StoredFile,
+)
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import name_some, number_of
 
@@ -152,7 +155,7 @@ def _tables_with_metadata(
         own, table = folders[folder], folder.parent
         if folder.name == DELTA_LOG:
             tables[table] = DeltaFolder(uri=_uri(table, own[0])), own
-        elif any(PurePosixPath(file.path).match(METADATA) for file in own):
+        elif any(PurePosixPath(file.path).match(ICEBERG_METADATA) for file in own):
             tables[table] = IcebergFolder(uri=_uri(table, own[0])), own
     return tables
 

@@ -22,8 +22,7 @@ from datahub_hyperjoin.catalog.files import (
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import DeltaFolder, IcebergFolder, ListedFile, ObjectStore
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
-from datahub_hyperjoin.spark.files.delta import DELTA_LOG
-from datahub_hyperjoin.spark.files.stored import reach_store
+from datahub_hyperjoin.spark.files.stored import DELTA_LOG, reach_store
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import name_some
 

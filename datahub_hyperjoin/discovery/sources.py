@@ -308,8 +308,8 @@ class _Listing:
     """The name of the source in messages."""
     list_tables: Callable[[str], list[Table]]
     """Lists the tables; receives the prefix, which is empty for a single source."""
-    kinds: str
-    """Advice at the end of the message about a source without tables."""
+    kinds: Callable[[], str]
+    """Returns the advice at the end of the message about a source without tables."""
 
 
 def list_sources(
@@ -344,7 +344,7 @@ def _list(listing: _Listing, prefix: str, exclusion: Exclusion) -> list[Table]:
     if not kept and exclusion.left_out > before:
         raise UnusableSourceError.without_kept_tables(listing.label)
     if not kept:
-        raise UnusableSourceError.without_tables(listing.label, kinds=listing.kinds)
+        raise UnusableSourceError.without_tables(listing.label, kinds=listing.kinds())
     return kept
 
 
@@ -370,7 +370,7 @@ def _open(
             lambda prefix: copy_frames(
                 source, copies, prefix=prefix, warn=progress.warn, keeps=keeps
             ),
-            "Pass at least one frame with rows",
+            lambda: "Pass at least one frame with rows",
         )
     if isinstance(source, str) and "://" in source:
         return _open_store(source, progress) if is_in_store(source) else _open_url(source)
@@ -389,7 +389,7 @@ def _open_path(
             lambda prefix: scan_folder(
                 path, _selection(prefix, "/"), warn=progress.warn, count=progress.count
             ),
-            f"Table files end in {usual_endings('.sqlite', '.duckdb')}",
+            lambda: f"Table files end in {usual_endings('.sqlite', '.duckdb')}",
         )
     if not path.is_file():
         raise UnusableSourceError.missing(str(path))
@@ -402,7 +402,7 @@ def _open_path(
             path.stem,
             str(path),
             lambda prefix: copy_duckdb(path, copies, prefix=prefix, progress=progress, keeps=keeps),
-            "Name another file",
+            lambda: "Name another file",
         )
     raise UnusableSourceError.other_file(str(path))
 
@@ -429,7 +429,7 @@ def _open_store(uri: str, progress: "RunProgress") -> _Listing:
             warn=progress.warn,
             count=progress.count,
         ),
-        f"Table files end in {usual_endings()}",
+        lambda: f"Table files end in {usual_endings()}",
     )
 
 
@@ -470,4 +470,4 @@ def _open_database(url: "URL", label: str) -> _Listing:
         return scan_database(label, database, selection)
 
     name = Path(url.database or "").stem if system.is_file else url.database
-    return _Listing(name or "database", label, scan, "Name another database")
+    return _Listing(name or "database", label, scan, lambda: "Name another database")

@@ -24,9 +24,6 @@ from datahub_hyperjoin.spark.files.nested import (
 if TYPE_CHECKING:
     from pyarrow import dataset
 
-DELTA_LOG = "_delta_log"
-"""Name of the folder that makes its parent a Delta table."""
-
 
 def read_delta(
     path: Path,

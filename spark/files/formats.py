@@ -20,12 +20,15 @@ from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, path_of
 GROUP = "datahub_hyperjoin.formats"
 """The entry-point group in which packages name their subclasses of `FileFormat`."""
 
-_OWN = (
-    *("delimited:Csv", "delimited:Tsv", "fixed_width:FixedWidth"),
-    *("json_files:Json", "json_files:JsonLines"),
-    *("parquet:Parquet", "orc:Orc", "avro:Avro"),
-    *("excel:Workbook", "duckdb_tables:DuckDbFile"),
-)
+_OWN = [
+    EntryPoint("", f"{__package__}.{each}", GROUP)
+    for each in (
+        *("delimited:Csv", "delimited:Tsv", "fixed_width:FixedWidth"),
+        *("json_files:Json", "json_files:JsonLines"),
+        *("parquet:Parquet", "orc:Orc", "avro:Avro"),
+        *("excel:Workbook", "duckdb_tables:DuckDbFile"),
+    )
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,7 @@ def format_of(location: File | Folder) -> FileFormat:
 
 def format_named(name: str) -> FileFormat:
     """Return the format that has a name."""
-    found = _own().get(name) or plug_ins().get(name)
+    found = next((each for each in _own() if each.name == name), None) or plug_ins().get(name)
     if found is None:
         raise UnknownFormatError.named(name)
     return found
@@ -155,7 +158,7 @@ def format_of_suffix(suffix: str) -> FileFormat | None:
 
 def format_of_provider(provider: str) -> FileFormat | None:
     """Return the format that Spark's catalog names; None if Spark has no reader like ours."""
-    return next((each for each in _own().values() if provider in each.spark_providers), None)
+    return next((each for each in _own() if provider in each.spark_providers), None)
 
 
 def formats_in_doubt(suffix: str) -> list[FileFormat]:
@@ -172,40 +175,36 @@ def usual_endings(*more: str, remote: bool = False) -> str:
     Files in remote folders have neither members nor a schema beside them.
     """
     formats = [
-        each
-        for each in _own().values()
-        if not remote or not (each.has_members or each.schema_suffix)
+        each for each in _own() if not remote or not (each.has_members or each.schema_suffix)
     ]
     *first, last = [*(each.suffixes[0] for each in formats if each.suffixes), *more]
     return f"{', '.join(first)} or {last}"
 
 
 def _all() -> Iterator[FileFormat]:
-    yield from _own().values()
+    yield from _own()
     # To look for plug-ins takes longer than to list a folder of ordinary files.
     yield from plug_ins().values()
 
 
-@cache
-def _own() -> Mapping[str, FileFormat]:
-    return _load([EntryPoint("", f"{__package__}.{each}", GROUP) for each in _OWN])
+def _own() -> Iterator[FileFormat]:
+    return map(_load, _OWN)  # one by one: a lake of CSV files needs the module of no other format
 
 
 @cache
 def plug_ins() -> Mapping[str, FileFormat]:
     """Return the formats of other installed packages, by their names."""
-    added = _load(entry_points(group=GROUP))
-    if taken := added.keys() & _own():
+    added = {each.name: each for each in map(_load, entry_points(group=GROUP))}
+    if taken := added.keys() & {each.name for each in _own()}:
         raise FormatPlugInError.with_taken_names(taken)
     return added
 
 
-def _load(entries: Collection[EntryPoint]) -> Mapping[str, FileFormat]:
-    found: dict[str, FileFormat] = {}
-    for entry in entries:
-        try:
-            format_: FileFormat = entry.load()()
-            found[format_.name] = format_
-        except (ImportError, AttributeError, TypeError) as error:  # noqa: PERF203 (few formats)
-            raise FormatPlugInError.because(entry.value, str(error)) from error
-    return found
+@cache
+def _load(entry: EntryPoint) -> FileFormat:
+    try:
+        format_: FileFormat = entry.load()()
+        format_.name  # noqa: B018 (a class that is no format has none)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise FormatPlugInError.because(entry.value, str(error)) from error
+    return format_

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, StaticTable
 
 _METADATA_FILE = re.compile(r"v?(\d+).*\.metadata\.json")
-METADATA = "metadata/*.metadata.json"
-"""Files that make a folder an Iceberg table."""
 VERSION_HINT = "version-hint.text"
 
 

@@ -23,6 +23,11 @@ _BUFFER = 1 << 22
 """Number of bytes that one request reads from a text file. Requests cost time and money, and most
 files are smaller."""
 
+DELTA_LOG = "_delta_log"
+"""Name of the folder that makes its parent a Delta table."""
+ICEBERG_METADATA = "metadata/*.metadata.json"
+"""Files that make a folder an Iceberg table."""
+
 _ATTEMPTS = 3
 _SECONDS_TO_CONNECT = 10
 

@@ -1,4 +1,4 @@
-"""Divide large tables into parts, each of which one Spark task reads.
+"""Divide large tables into parts, and read one, as a Spark task does.
 
 Parquet and ORC files of object stores are divided between row groups or stripes. Delta and Iceberg
 tables, and folders of Parquet or ORC files in object stores, are divided between files. To divide
@@ -6,9 +6,11 @@ text takes a Spark job, so that is done elsewhere.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+
+from typing_extensions import assert_never
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import (
@@ -19,10 +21,13 @@ from datahub_hyperjoin.locations import (
     TableLocation,
     is_remote,
 )
+from datahub_hyperjoin.spark.columns import TableStream, with_usable_values
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange
-from datahub_hyperjoin.spark.files.delta import list_delta_files
+from datahub_hyperjoin.spark.files.delimited import delimited_format
+from datahub_hyperjoin.spark.files.delta import list_delta_files, read_delta
+from datahub_hyperjoin.spark.files.folder import read_folder
 from datahub_hyperjoin.spark.files.formats import format_of
-from datahub_hyperjoin.spark.files.iceberg import list_iceberg_files
+from datahub_hyperjoin.spark.files.iceberg import list_iceberg_files, read_iceberg
 from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -104,3 +109,31 @@ def _divide_evenly(sizes: Sequence[int], count: int) -> Iterator[range]:
             first = at + 1
     if first < len(sizes):
         yield range(first, len(sizes))
+
+
+def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
+    """Open a part of a table, to read all columns or those in `paths`."""
+    match part:
+        case FileRange(file=file, part=bytes_):
+            stream = delimited_format(file).read_range(file, bytes_, paths)
+        case TableItems():
+            stream = _read_items(part, paths)
+        case _:
+            assert_never(part)
+    return with_usable_values(stream)
+
+
+def _read_items(part: TableItems, paths: Collection[str] | None) -> TableStream:
+    location, items = part.location, part.items
+    match location:
+        case File():
+            return format_of(location).read_groups(location, paths, items)
+        case Folder(parts=parts):
+            chosen = parts[items.start : items.stop]
+            return read_folder(location, paths, parts=chosen)
+        case DeltaFolder(uri=uri):
+            return read_delta(local_path(uri), paths, version=part.snapshot, files=items)
+        case IcebergFolder(uri=uri):
+            return read_iceberg(local_path(uri), paths, metadata=part.snapshot, files=items)
+        case _:
+            assert_never(location)

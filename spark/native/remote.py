@@ -31,8 +31,8 @@ from datahub_hyperjoin.locations import (
     Relation,
 )
 from datahub_hyperjoin.spark.errors import MissingIcebergError
-from datahub_hyperjoin.spark.files.delta import DELTA_LOG
 from datahub_hyperjoin.spark.files.folder import reading_order
+from datahub_hyperjoin.spark.files.stored import DELTA_LOG
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import escape_pattern, table_error
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow

@@ -49,6 +49,14 @@ def test_tables_without_references_are_groups_of_their_own() -> None:
     assert partitions(3, []).tolist() == [[0, 1, 2]]
 
 
+@pytest.mark.parametrize("more", [[], [(2, 4)]])
+def test_a_reference_groups_two_tables_whether_or_not_it_is_the_only_one(more: Edges) -> None:
+    for partition in partitions(5, [(1, 3), *more]):
+        groups = {frozenset(np.flatnonzero(partition == each).tolist()) for each in partition}
+        assert groups - {frozenset(edge) for edge in more} >= {frozenset({0}), frozenset({1, 3})}
+        assert len(groups) == 4 - len(more)
+
+
 def test_partitions_are_as_modular_as_those_of_networkx() -> None:
     random = np.random.default_rng(0)
     edges = [*circles(8, 5), *((a, b) for a, b in random.integers(40, size=(30, 2)) if a != b)]

@@ -23,8 +23,9 @@ from datahub_hyperjoin.spark.files.table_parts import (
     TableItems,
     TablePart,
     divide_table,
+    read_part,
 )
-from datahub_hyperjoin.spark.read import read_part, read_table
+from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 from services.stores import ENVIRONMENT, S3Server, refuse_warning, running_s3
