@@ -20,6 +20,7 @@ import pyarrow as pa
 from loky import cpu_count, get_reusable_executor
 
 from datahub_hyperjoin.spark.errors import ProcessStartError
+from datahub_hyperjoin.spark.memory import gc_paused
 
 _Item = TypeVar("_Item")
 
@@ -69,7 +70,12 @@ def start_first_process() -> None:
     Meanwhile, this process can import other libraries.
     """
     with _starting(), _pool(1) as pool:
-        pool.submit(import_module, "datahub_hyperjoin.spark.profiles.local_batch")
+        pool.submit(_import_readers)
+
+
+def _import_readers() -> None:
+    with gc_paused():
+        import_module("datahub_hyperjoin.spark.profiles.local_batch")
 
 
 def end_processes() -> None:
