@@ -103,7 +103,7 @@ def _about_unread_tables(
         if urn in listing or dataset_urn(column_id(urn).table) not in judged
     ]
     datasets = [urn for urn in kept.datasets if urn not in judged]
-    held = {"columns": columns, "datasets": datasets}
+    held: dict[str, Any] = {"columns": columns, "datasets": datasets}
     on = [layer for layer in LAYERS if layer.is_on(config)]
     entities = {layer.entity for layer in on if isinstance(layer, OwnEntities)}
     return WrittenState(

@@ -22,13 +22,14 @@ from datahub_hyperjoin.spark.databases.system import THREE_PARTS, DatabaseSystem
 from datahub_hyperjoin.tables import DataType
 
 if TYPE_CHECKING:
+    from databricks.sqlalchemy.base import DatabricksDialect
     from sqlalchemy import URL
     from sqlalchemy.engine.interfaces import ReflectedColumn
-
-try:
-    from databricks.sqlalchemy.base import DatabricksDialect
-except ModuleNotFoundError:  # installed with the extra `databricks`
-    DatabricksDialect = object  # type: ignore[misc, assignment]
+else:
+    try:
+        from databricks.sqlalchemy.base import DatabricksDialect
+    except ModuleNotFoundError:  # installed with the extra `databricks`
+        DatabricksDialect = object
 
 _DIALECT = ("databricks_to_read", "databricks")
 """SQLAlchemy's names of our dialect and of its driver."""
