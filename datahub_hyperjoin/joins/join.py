@@ -258,13 +258,9 @@ class Join:
 
     @property
     def compared_as(self) -> str:
-        """The form in which values were compared; empty if as written, or in two steps."""
+        """The form in which values were compared; empty if as written, or in two steps alone."""
         evidence = self.evidence
-        return (
-            ""
-            if evidence is None or self.via or is_in_two_steps(evidence)
-            else evidence.compared_as
-        )
+        return "" if evidence is None or is_in_two_steps(evidence) else evidence.compared_as
 
     @property
     def left_counts(self) -> RowCounts | None:
