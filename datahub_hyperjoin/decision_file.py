@@ -177,12 +177,6 @@ def editing_decision_file(path: Path) -> Iterator[list[WrittenDecision]]:
             unfinished.write_bytes(content.mark + text.encode("utf-8", _AS_IT_IS))
 
 
-def write_decision_file(path: Path, decisions: Iterable[WrittenDecision]) -> None:
-    """Replace all decisions of a file, as by `editing_decision_file`."""
-    with editing_decision_file(path) as written:
-        written[:] = decisions
-
-
 _KEY = "decisions"
 _AS_IT_IS = "surrogateescape"
 """Python's way to read bytes that are no UTF-8, so that they are written back as they were."""

@@ -15,11 +15,10 @@ from datahub_hyperjoin.decision_file import (
     editing_decision_file,
     read_damaged_lines,
     read_decision_file,
-    write_decision_file,
 )
 from datahub_hyperjoin.errors import FaultyDecisionsError, UnwritablePathError
 from datahub_hyperjoin.joins import Verdict
-from lakes.written_decisions import decisions
+from lakes.written_decisions import decisions, write_decision_file
 
 HEADER = "left_table,left_column,right_table,right_column,decision"
 CARRIER = WrittenDecision(

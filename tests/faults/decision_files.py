@@ -12,7 +12,6 @@ from datahub_hyperjoin.decision_file import (
     WrittenDecision,
     editing_decision_file,
     read_decision_file,
-    write_decision_file,
 )
 from datahub_hyperjoin.errors import FaultyDecisionsError
 from datahub_hyperjoin.joins import Verdict
@@ -20,6 +19,7 @@ from faults.damage import damage
 from faults.outcome import Attack, Outcome
 from faults.watched import Try
 from faults.watched import attack as watch
+from lakes.written_decisions import write_decision_file
 
 _LINES = 12
 _PIECES = ["id", " ", "\r", "\n", '"', ",", ";", '["', "\u2028", "é", "\0", "org, year", "\ufeff"]

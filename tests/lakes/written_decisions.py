@@ -1,9 +1,12 @@
-"""Draw decisions with any names, people and reasons that a file of decisions may have to hold."""
+"""Draw decisions with any names, people and reasons that a file may hold, and write them."""
+
+from collections.abc import Iterable
+from pathlib import Path
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.decision_file import WrittenDecision
+from datahub_hyperjoin.decision_file import WrittenDecision, editing_decision_file
 from datahub_hyperjoin.joins import Verdict
 
 _PIECES = st.sampled_from(
@@ -40,3 +43,9 @@ def decisions(draw: st.DrawFn) -> WrittenDecision:
         by=draw(TEXTS),
         reason=draw(TEXTS),
     )
+
+
+def write_decision_file(path: Path, decisions: Iterable[WrittenDecision]) -> None:
+    """Replace all decisions of a file."""
+    with editing_decision_file(path) as written:
+        written[:] = decisions

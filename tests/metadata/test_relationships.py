@@ -89,6 +89,7 @@ def test_a_crosswalk_follows_the_direction() -> None:
     # A pair whose values are equal in a form may also have a crosswalk.
     in_form = replace(two_steps, evidence=replace(EVIDENCE, compared_as="countries"))
     found, _, also_via = read(tag_context(in_form))
+    assert found is not None
     assert (found.compared_as, also_via) == ("countries", via)
 
 

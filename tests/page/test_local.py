@@ -19,12 +19,12 @@ from datahub_hyperjoin.decision_file import (
     FiledDecision,
     WrittenDecision,
     read_decision_file,
-    write_decision_file,
 )
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.page import local, write_page
 from datahub_hyperjoin.page.errors import NoPageError, PortInUseError
 from datahub_hyperjoin.page.local import LocalPage, LocalServer
+from lakes.written_decisions import write_decision_file
 
 PARKS, GAMES = column("lahman/Parks.key"), column("lahman/HomeGames.park")
 TABLES = [each.table.name for each in (FLIGHTS, PLANES)]
