@@ -94,7 +94,7 @@ def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps()
         statements={"urn:1": Statement(sql="SELECT 2", dialect="mysql")},
     )
     assert found.statements == (("", ""),)
-    assert found.compared == {}
+    assert found.compared == {0: "countries"}  # as the page of a run says it
     title, *paths, sql, _ = found.crosswalks[0]
     assert (title, paths, sql) == ("Regions", ["code", "name"], "SELECT 2")
 
