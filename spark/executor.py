@@ -143,7 +143,7 @@ class OwnProcesses:
         """
         del most_rows
         located = locate(requests)
-        if not may_crash and _are_few(located):
+        if not may_crash:
             return dict(receive(_read_here(job, located))), []
 
         def run(chosen: Sequence[int]) -> Mapping[int, _Found]:
