@@ -122,6 +122,8 @@ class OwnProcesses:
 
     errors: ClassVar[tuple[type[Exception], ...]] = ()
     """What a call may raise because of a table."""
+    fewest_partitions: ClassVar[int] = 1
+    """The least number of hash partitions; 1 if one process counts all of them."""
 
     def map_tables(
         self,
@@ -183,11 +185,6 @@ class OwnProcesses:
         del schema
         # This process can hold all values, so one partition has them all.
         return count(self.map_parts(job, requests))
-
-    @property
-    def fewest_partitions(self) -> int:
-        """The least number of hash partitions; 1 if one process counts all of them."""
-        return 1
 
     def readable(self, job: TableJob[Request], requests: Sequence[Request]) -> list[Request]:
         """After a job has failed, return the requests whose tables can be read."""

@@ -315,10 +315,7 @@ def profile_divided(
     def rows(indices: Sequence[int]) -> DataFrame:
         return executor.read_parts(CountParts(config), [requests[at] for at in indices], parts)
 
-    profiles = [*_merge(rows, tables, config, {}, {})]
-    with result_folder(tables) as folder:
-        send_profiles(range(len(tables)), profiles, folder)
-    return profiles
+    return _send([*_merge(rows, tables, config, {}, {})], tables, result_folder)
 
 
 def profile_folders(
@@ -340,7 +337,12 @@ def profile_folders(
         return executor.read_files(CountParts(config), requests, files)
 
     counts = Counter(file.table_index for file in shipment.files.values())
-    profiles = [*_merge(rows, tables, config, shipment.errors, counts)]
+    return _send([*_merge(rows, tables, config, shipment.errors, counts)], tables, result_folder)
+
+
+def _send(
+    profiles: list[TableProfile], tables: Sequence[Table], result_folder: ResultFolder
+) -> list[TableProfile]:
     with result_folder(tables) as folder:
         send_profiles(range(len(tables)), profiles, folder)
     return profiles
