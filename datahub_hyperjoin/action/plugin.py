@@ -133,9 +133,7 @@ class QuickIngestion:
         """Run the recipe, and return why the run failed; empty if it succeeded."""
         started = time.perf_counter()
         pipeline = Pipeline.create(
-            copy.deepcopy(self.recipe),
-            no_progress=True,
-            raw_config=copy.deepcopy(self.raw),
+            copy.deepcopy(self.recipe), no_progress=True, raw_config=copy.deepcopy(self.raw)
         )
         pipeline.run()
         report = pipeline.source.get_report()

@@ -209,10 +209,7 @@ def _by_database(
 
 
 def _list(
-    database: Database,
-    connection: str,
-    names: "Mapping[RelationName, TableId]",
-    hidden: list[str],
+    database: Database, connection: str, names: "Mapping[RelationName, TableId]", hidden: list[str]
 ) -> "dict[RelationName, KeyConstraints]":
     from datahub_hyperjoin.spark.databases.listing import (  # noqa: PLC0415 (lakes of files need none)
         list_keys,

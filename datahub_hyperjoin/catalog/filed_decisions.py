@@ -160,8 +160,7 @@ def _table_of(name: str) -> TableId | None:
 
 
 def joins_decided(
-    filed: Iterable[FiledDecision],
-    known: Mapping[TableId, Collection[str]] = MappingProxyType({}),
+    filed: Iterable[FiledDecision], known: Mapping[TableId, Collection[str]] = MappingProxyType({})
 ) -> list[JoinDecision]:
     """Convert decisions from the file of decisions to `JoinDecision` tuples."""
 

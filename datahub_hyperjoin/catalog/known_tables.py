@@ -10,11 +10,7 @@ from typing import Generic, TypeVar
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.filters import RawSearchFilter
-from datahub.metadata.schema_classes import (
-    DataPlatformInstanceClass,
-    DatasetKeyClass,
-    StatusClass,
-)
+from datahub.metadata.schema_classes import DataPlatformInstanceClass, DatasetKeyClass, StatusClass
 from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
 from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import assert_never
@@ -207,10 +203,7 @@ def match_paths(
         for file in files
         if file not in matched
     }
-    return Matches(
-        datasets=matched,
-        unclear={file: some for file, some in unclear.items() if some},
-    )
+    return Matches(datasets=matched, unclear={file: some for file, some in unclear.items() if some})
 
 
 def count_common(path: Sequence[str], name: Sequence[str]) -> int:

@@ -188,7 +188,7 @@ def _read_join_history(
             others={urn for one in history.others for urn in one.written},
             hiders=history.hiders,
             warn=warn,
-        ),
+        )
     )
     missing = _find_missing(graph, history, relationships, scope, warn)
     listed = read_deleted_joins(graph, scope.namespace, warn)
@@ -278,8 +278,6 @@ def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, 
         return _if_supported(read)
     except UnreadableCatalogError as error:
         warn(
-            "Catalog partly read",
-            "The run continues without this part of the catalog",
-            str(error),
+            "Catalog partly read", "The run continues without this part of the catalog", str(error)
         )
         return {}

@@ -36,12 +36,7 @@ logger = logger_of(__name__)
 
 _ASPECTS = [
     aspect.ASPECT_NAME
-    for aspect in (
-        StatusClass,
-        SchemaMetadataClass,
-        DeprecationClass,
-        DataPlatformInstanceClass,
-    )
+    for aspect in (StatusClass, SchemaMetadataClass, DeprecationClass, DataPlatformInstanceClass)
 ]
 _TOLERANCE = 0.1
 """By how much uniqueness and completeness of a column may differ between two names of a table."""
@@ -160,9 +155,7 @@ def _bare_names(table: TableId, instances: Iterable[str]) -> set[str]:
 
 
 def _same_content(
-    graph: DataHubGraph,
-    gone: Iterable[_GoneTable],
-    choices: Mapping[TableId, Sequence[TableId]],
+    graph: DataHubGraph, gone: Iterable[_GoneTable], choices: Mapping[TableId, Sequence[TableId]]
 ) -> dict[TableId, list[TableId]]:
     tables = {table for old, new in choices.items() if new for table in (old, *new)}
     statistics = read_statistics(graph, sorted(tables)) if tables else {}

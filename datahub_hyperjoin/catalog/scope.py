@@ -4,11 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from datahub.metadata.schema_classes import (
-    BrowsePathsV2Class,
-    DomainsClass,
-    GlobalTagsClass,
-)
+from datahub.metadata.schema_classes import BrowsePathsV2Class, DomainsClass, GlobalTagsClass
 
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of
 from datahub_hyperjoin.decision_file import WrittenDecision

@@ -48,11 +48,7 @@ def scan_spark_catalog(
 ) -> list[Table]:
     """List the tables and views of a Spark catalog."""
     relations = list_catalog(
-        session,
-        catalog.name,
-        connection,
-        wanted=selection.schemas.allowed,
-        views=selection.views,
+        session, catalog.name, connection, wanted=selection.schemas.allowed, views=selection.views
     )
     chosen = [
         relation

@@ -5,10 +5,4 @@ from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.read_back import ReadBack, mark_withdrawn
 from datahub_hyperjoin.emit.written_state import WrittenStateHandler
 
-__all__ = [
-    "EmitConfig",
-    "ReadBack",
-    "WrittenStateHandler",
-    "keep_changes",
-    "mark_withdrawn",
-]
+__all__ = ["EmitConfig", "ReadBack", "WrittenStateHandler", "keep_changes", "mark_withdrawn"]

@@ -17,13 +17,7 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.catalog.entities import (
-    Aspects,
-    NoteSkipped,
-    fetch,
-    fetch_each,
-    parse_entity,
-)
+from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, fetch, fetch_each, parse_entity
 from datahub_hyperjoin.catalog.relationships import (
     expect_absent,
     find_deleted,

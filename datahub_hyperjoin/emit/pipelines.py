@@ -193,10 +193,7 @@ class ForeignMetadata:
             if (relationship := self.relationships.get(join_urn(join))) and relationship.join
         }
         joins = [shown.get(join_urn(join), join) for join in publication.joins]
-        return replace(
-            publication,
-            joins=sort_joins(joins),
-        )
+        return replace(publication, joins=sort_joins(joins))
 
     def protect(self, existing: ExistingState) -> ExistingState:
         """Return a copy of `existing` that protects what other pipelines write."""

@@ -283,9 +283,7 @@ class _Property:
 
 _PROPERTIES = (
     _Property(
-        JOINABLE_WITH,
-        "Joinable with",
-        "Columns that can be joined with this column, best first.",
+        JOINABLE_WITH, "Joinable with", "Columns that can be joined with this column, best first."
     ),
     _Property(
         JOIN_SUGGESTIONS,

@@ -116,10 +116,7 @@ def keep_written_scores(
     # A score that drifts slowly is written once it has moved far enough. It is compared with
     # the score that was written, not with that of the last run.
     joins = [_settled(join, catalog, remembered) for join in publication.joins]
-    return replace(
-        publication,
-        joins=sort_joins(joins),
-    )
+    return replace(publication, joins=sort_joins(joins))
 
 
 def scores_to_remember(publication: Publication) -> dict[str, float]:
