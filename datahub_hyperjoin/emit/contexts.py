@@ -14,7 +14,7 @@ from typing_extensions import override
 from datahub_hyperjoin.catalog.entities import fetch
 from datahub_hyperjoin.catalog.versions import instructions_in
 from datahub_hyperjoin.emit.documents import joins_for_agents, write_column_guides
-from datahub_hyperjoin.emit.layer import LakeSize, Layer, Withdrawal, Writing
+from datahub_hyperjoin.emit.layer import Layer, Withdrawal, Writing
 from datahub_hyperjoin.emit.patches import change_instructions
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import AI_CONTEXT, column_urn
@@ -24,11 +24,8 @@ from datahub_hyperjoin.tables import TableId
 def read_contexts(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, str]:
     """Read each column's instructions for AI agents."""
     entities = fetch(graph, "schemaField", urns, [AI_CONTEXT])
-    found = {
-        urn: aspects[AI_CONTEXT][0] for urn, aspects in entities.items() if AI_CONTEXT in aspects
-    }
-    texts = {urn: instructions_in(aspect) for urn, aspect in found.items()}
-    return {urn: text for urn, text in texts.items() if text}
+    found = {urn: aspects.get(AI_CONTEXT, (None,))[0] for urn, aspects in entities.items()}
+    return {urn: text for urn, aspect in found.items() if (text := instructions_in(aspect))}
 
 
 def find_foreign_contexts(contexts: Mapping[str, str], written: Mapping[str, str]) -> Iterable[str]:
@@ -54,6 +51,7 @@ class Contexts(Layer):
     key = "ai_context"
     needs: ClassVar = {"schemaField": (AI_CONTEXT,)}
     fields = ("contexts",)
+    per_join = 1
 
     @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
@@ -65,7 +63,3 @@ class Contexts(Layer):
     @override
     def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
         return (change_instructions(column, "") for column in gone.stale.contexts)
-
-    @override
-    def expect(self, lake: LakeSize) -> float:
-        return lake.joins

@@ -7,9 +7,9 @@ about its join. The whole text has at most 1,500 tokens.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import ClassVar
 
-from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     AuditStampClass,
@@ -23,9 +23,9 @@ from datahub.metadata.schema_classes import (
 )
 from typing_extensions import override
 
-from datahub_hyperjoin.emit.layer import LakeSize, OwnEntities, Writing, create, set_status
+from datahub_hyperjoin.emit.layer import OwnEntities, Writing, create, unit_of
 from datahub_hyperjoin.emit.publication import Publication, by_table, labels
-from datahub_hyperjoin.joins import Join, best_first, grain_of, reasons_unsafe
+from datahub_hyperjoin.joins import Join, Statement, best_first, grain_of, reasons_unsafe
 from datahub_hyperjoin.joins.describe import comparison_in_words, decision_in_words, share_in_words
 from datahub_hyperjoin.metadata.relationships import MODEL_VERSION, catalog_join, join_urn
 from datahub_hyperjoin.metadata.urns import AUTHOR, JOIN_OVERVIEW, dataset_urn, document_urn
@@ -103,10 +103,8 @@ def _some(lines: Sequence[str]) -> str:
 
 def _by_partner(joins: Sequence[Join]) -> list[Join]:
     # An excerpt of a document shows neighbouring lines.
-    first: dict[TableId, int] = {}
-    for at, join in enumerate(joins):
-        first.setdefault(join.right.table, at)
-    return sorted(joins, key=lambda join: first[join.right.table])
+    places = {table: at for at, table in enumerate(dict.fromkeys(it.right.table for it in joins))}
+    return sorted(joins, key=lambda join: places[join.right.table])
 
 
 class _Page:
@@ -127,15 +125,11 @@ class _Page:
 
     def add_list(self, title: str, lines: Sequence[str], *, most: int | None = None) -> None:
         """Add a section with as many of the first `most` lines as fit."""
-        if not lines or not self.add(f"\n## {title}\n\n", reserve=2 * self._RESERVE):
-            return
-        shown = 0
-        for line in lines[:most]:
-            if not self.add(f"- {line}\n", reserve=2 * self._RESERVE):
-                break
-            shown += 1
-        if shown < len(lines):
-            self.add(f"- {len(lines) - shown} more\n")
+        parts = [f"\n## {title}\n\n", *(f"- {line}\n" for line in lines[:most])] if lines else []
+        fitting = takewhile(lambda part: self.add(part, reserve=2 * self._RESERVE), parts)
+        left = len(lines) + 1 - sum(1 for _ in fitting)
+        if 0 < left <= len(lines):
+            self.add(f"- {left} more\n")
 
 
 def _safe_line(join: Join, rivals: int) -> str:
@@ -187,18 +181,20 @@ def emit_guide(
     urn = document_urn(table)
     info = _document_info(visible(f"How to join {label}"), text, model_version, now)
     info.relatedAssets = [RelatedAssetClass(asset=dataset_urn(table))]
-    yield _document_unit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=info))
-    hidden = DocumentSettingsClass(showInGlobalContext=False)
+    # Not primary, so that DataHub's removal of stale entities leaves documents to `withdraw`.
+    yield unit_of(urn, info)
     # Only created: a person may let search show the document.
-    yield _document_unit(create(urn, hidden))
+    hidden = create(urn, DocumentSettingsClass(showInGlobalContext=False))
+    yield hidden.as_workunit(is_primary_source=False)
 
 
 def emit_overview(*, model_version: str, now: int) -> MetadataWorkUnit:
     """Write the overview that tells agents where to find the document about each table."""
     # Only this document appears in global search. DataHub's MCP server offers its tools for
     # documents only if search finds one.
-    info = _document_info("How to join datasets", OVERVIEW, model_version, now)
-    return _document_unit(MetadataChangeProposalWrapper(entityUrn=JOIN_OVERVIEW, aspect=info))
+    return unit_of(
+        JOIN_OVERVIEW, _document_info("How to join datasets", OVERVIEW, model_version, now)
+    )
 
 
 def _document_info(title: str, text: str, model_version: str, now: int) -> DocumentInfoClass:
@@ -211,11 +207,6 @@ def _document_info(title: str, text: str, model_version: str, now: int) -> Docum
         created=stamp,
         lastModified=stamp,
     )
-
-
-def _document_unit(proposal: MetadataChangeProposalWrapper) -> MetadataWorkUnit:
-    # Not primary, so that DataHub's removal of stale entities leaves documents to `withdraw`.
-    return proposal.as_workunit(is_primary_source=False)
 
 
 def joins_for_agents(publication: Publication) -> dict[TableId, list[Join]]:
@@ -235,6 +226,8 @@ class Documents(OwnEntities):
     entity = "document"
     info = DocumentInfoClass
     needs: ClassVar = {"document": ("documentInfo", "documentSettings", "status")}
+    records = 1
+    per_table = 2
 
     @override
     def urns(self, publication: Publication) -> Iterable[str]:
@@ -252,31 +245,19 @@ class Documents(OwnEntities):
         publication, existing = run.publication, run.existing
         names, version, now = labels(publication.titles), publication.model_version, publication.now
         statements = {
-            join_urn(join): statement.sql
+            join_urn(join): publication.statements.get(join.pairs, Statement()).sql
             for join in publication.joins
-            if (statement := publication.statements.get(join.pairs)) and statement.sql
         }
         # What a person changed or deleted is skipped. So are documents of tables that this run did
         # not read, because their SQL was not run.
-        kept = existing.closed_queries | {
-            document_urn(table)
-            for table in publication.unread - publication.described
-            if document_urn(table) in existing.present
-        }
-        guides: list[tuple[str, Iterator[MetadataWorkUnit]]] = []
-        for table, found in joins_for_agents(publication).items():
-            text = write_guide(table, found, statements)
-            units = emit_guide(table, label=names[table], text=text, model_version=version, now=now)
-            guides.append((document_urn(table), units))
-        if guides:
-            guides.append((JOIN_OVERVIEW, iter([emit_overview(model_version=version, now=now)])))
-        for urn, units in guides:
-            if urn not in kept:
-                yield from units
-                if urn in existing.hidden:
-                    yield set_status(urn, removed=False)
-                run.written.queries.append(urn)
-
-    @override
-    def expect(self, lake: LakeSize) -> float:
-        return 1 + 2 * lake.tables
+        unread = map(document_urn, publication.unread - publication.described)
+        kept = existing.closed_queries | existing.present.intersection(unread)
+        joins = joins_for_agents(publication)
+        for table, found in joins.items():
+            if (urn := document_urn(table)) not in kept:
+                text, label = write_guide(table, found, statements), names[table]
+                guide = emit_guide(table, label=label, text=text, model_version=version, now=now)
+                yield from self.put(run, urn, guide)
+        if joins and JOIN_OVERVIEW not in kept:
+            overview = emit_overview(model_version=version, now=now)
+            yield from self.put(run, JOIN_OVERVIEW, [overview])

@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote
 
-from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import EmbedClass
 from typing_extensions import override
 
-from datahub_hyperjoin.emit.layer import LakeSize, Layer, Withdrawal, Writing, create
+from datahub_hyperjoin.emit.layer import Layer, Withdrawal, Writing, create, unit_of
 from datahub_hyperjoin.emit.publication import by_table
 from datahub_hyperjoin.metadata.urns import dataset_urn
 
@@ -33,21 +32,12 @@ def find_foreign_embeds(
             yield dataset
 
 
-def remove_embed(dataset: str) -> MetadataWorkUnit:
-    """Stop showing the page of joins in a dataset's Preview tab."""
-    return _set(dataset, EmbedClass())
-
-
-def _set(dataset: str, aspect: EmbedClass) -> MetadataWorkUnit:
-    proposal = MetadataChangeProposalWrapper(entityUrn=dataset, aspect=aspect)
-    return proposal.as_workunit(is_primary_source=False)
-
-
 class Embeds(Layer):
     """The page of joins in each dataset's Preview tab."""
 
     key = "embed"
     fields = ("embeds",)
+    per_table = 1
 
     @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
@@ -55,17 +45,12 @@ class Embeds(Layer):
             if dataset not in run.existing.foreign_embeds:
                 url = embed_url(run.config.embed or "", dataset)
                 aspect = EmbedClass(renderUrl=url)
-                if dataset not in run.existing.embedded:
-                    # The server keeps what another source writes in the meantime.
+                if dataset in run.existing.embedded:
+                    yield unit_of(dataset, aspect)
+                else:  # the server keeps what another source writes in the meantime
                     yield create(dataset, aspect).as_workunit(is_primary_source=False)
-                else:
-                    yield _set(dataset, aspect)
                 run.written.embeds[dataset] = url
 
     @override
     def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
-        return map(remove_embed, gone.stale.embeds)
-
-    @override
-    def expect(self, lake: LakeSize) -> float:
-        return lake.tables
+        return (unit_of(dataset, EmbedClass()) for dataset in gone.stale.embeds)

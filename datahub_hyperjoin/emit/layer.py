@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -111,6 +112,12 @@ class Layer(ABC):
     fields: ClassVar[tuple[str, ...]] = ()
     """The fields of the written state that hold only this layer."""
 
+    records: ClassVar[int] = 0
+    """The number of records of a first run, besides those for each table and join."""
+
+    per_table: ClassVar[float] = 0
+    per_join: ClassVar[float] = 0
+
     def is_on(self, config: EmitConfig) -> bool:
         """Return whether the recipe turns the layer on."""
         return bool(getattr(config, self.key))
@@ -122,10 +129,6 @@ class Layer(ABC):
     @abstractmethod
     def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
         """Yield the changes that remove what this run no longer writes."""
-
-    @abstractmethod
-    def expect(self, lake: LakeSize) -> float:
-        """Estimate the number of records of a first run."""
 
 
 class OwnEntities(Layer):
@@ -154,26 +157,33 @@ class OwnEntities(Layer):
         stamped = getattr(info, "lastModified", None)
         return stamped is not None and stamped.actor != AUTHOR
 
+    def put(
+        self, run: Writing, urn: str, units: Iterable[MetadataWorkUnit]
+    ) -> Iterator[MetadataWorkUnit]:
+        """Write an entity, show it if an earlier run hid it, and record it."""
+        yield from units
+        if urn in run.existing.hidden:
+            yield unit_of(urn, StatusClass(removed=False))
+        run.written.queries.append(urn)
+
     def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
         """Hide entities rather than delete them: a link to one still leads to it."""
         for urn in gone.stale.queries:
             if guess_entity_type(urn) == self.entity:
-                yield set_status(urn, removed=True)
+                yield unit_of(urn, StatusClass(removed=True))
 
 
-def set_status(urn: str, *, removed: bool, primary: bool = False) -> MetadataWorkUnit:
-    """Hide or show an entity; if `primary`, let stateful ingestion hide it again later."""
-    proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=removed))
+def unit_of(urn: str, aspect: _Aspect, *, primary: bool = False) -> MetadataWorkUnit:
+    """Write an aspect; if `primary`, DataHub's removal of stale entities hides the entity later."""
+    proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect)
     return proposal.as_workunit(is_primary_source=primary)
 
 
 def create(urn: str, aspect: _Aspect) -> MetadataChangeProposalWrapper:
     """Create an aspect; the server drops the write without an error if the aspect exists."""
+    create, headers = ChangeTypeClass.CREATE, {"If-None-Match": "*"}
     return MetadataChangeProposalWrapper(
-        entityUrn=urn,
-        aspect=aspect,
-        changeType=ChangeTypeClass.CREATE,
-        headers={"If-None-Match": "*"},
+        entityUrn=urn, aspect=aspect, changeType=create, headers=headers
     )
 
 
@@ -184,33 +194,19 @@ def create_missing_definitions(
     # Definitions that exist are kept, since a person may have changed them. The others are
     # committed at once, because the server rejects metadata that refers to an unknown definition.
     if graph is None:
-        for proposal in proposals:
-            yield proposal.as_workunit(is_primary_source=False)
+        yield from (proposal.as_workunit(is_primary_source=False) for proposal in proposals)
         return
-    wanted = list(proposals)
-    existing = _read_existing(wanted, graph)
-    for proposal in wanted:
-        if (proposal.entityUrn, proposal.aspectName) not in existing:
-            _commit(proposal, graph)
-
-
-def _read_existing(
-    proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph
-) -> set[tuple[str | None, str | None]]:
-    """Return the URN and aspect name of each proposed aspect that the server already has."""
-    # The set may be incomplete if the server cannot be read. That does no harm, because each
-    # proposal only creates: the server keeps an aspect that it has.
-    existing: set[tuple[str | None, str | None]] = set()
     for entity_type, group in groupby(proposals, key=lambda proposal: proposal.entityType):
-        members = list(group)
-        urns = sorted({str(proposal.entityUrn) for proposal in members})
-        names = sorted({str(proposal.aspectName) for proposal in members})
-        try:
-            entities = graph.get_entities(entity_type, urns, names)
-        except (RequestException, ValueError, TypeError):
-            continue
-        existing.update((urn, name) for urn, aspects in entities.items() for name in aspects)
-    return existing
+        wanted = {(str(each.entityUrn), str(each.aspectName)): each for each in group}
+        urns, names = (sorted({*parts}) for parts in zip(*wanted, strict=True))
+        # If the server cannot be read, all are sent. That does no harm, because each proposal only
+        # creates: the server keeps an aspect that it has.
+        with suppress(RequestException, ValueError, TypeError):
+            for urn, aspects in graph.get_entities(entity_type, urns, names).items():
+                for name in aspects:
+                    wanted.pop((urn, name), None)
+        for proposal in wanted.values():
+            _commit(proposal, graph)
 
 
 def _commit(proposal: MetadataChangeProposalWrapper, graph: DataHubGraph) -> None:

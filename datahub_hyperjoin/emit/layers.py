@@ -138,5 +138,9 @@ def estimate_records(size: LakeSize, config: EmitConfig) -> int:
     >>> estimate_records(LakeSize(tables=76, columns=777, described=76), EmitConfig())
     1000
     """
-    records = _TAGS + sum(layer.expect(size) for layer in LAYERS if layer.is_on(config))
+    records = _TAGS + sum(
+        layer.records + layer.per_table * size.tables + layer.per_join * size.joins
+        for layer in LAYERS
+        if layer.is_on(config)
+    )
     return int(float(f"{records:.1e}"))

@@ -19,7 +19,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import override
 
 from datahub_hyperjoin.emit.config import LineageForm
-from datahub_hyperjoin.emit.layer import LakeSize, Layer, Withdrawal, Writing
+from datahub_hyperjoin.emit.layer import Layer, Withdrawal, Writing
 from datahub_hyperjoin.emit.patches import (
     JOINABLE,
     Change,
@@ -227,6 +227,7 @@ class JoinLineage(Layer):
     key = "lineage"
     needs: ClassVar = {"dataset": ("upstreamLineage",)}
     fields = ("lineage",)
+    per_table = 0.5
 
     @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
@@ -256,10 +257,6 @@ class JoinLineage(Layer):
             paths[downstream].append(upstream_path(upstream))
         for downstream, removed in paths.items():
             yield change_lineage(downstream, [*map(removal, removed)])
-
-    @override
-    def expect(self, lake: LakeSize) -> float:
-        return lake.tables / 2
 
 
 def _table_edges(written: WrittenState) -> set[tuple[str, str]]:

@@ -19,7 +19,6 @@ from datahub.metadata.urns import StructuredPropertyUrn
 from typing_extensions import override
 
 from datahub_hyperjoin.emit.layer import (
-    LakeSize,
     Layer,
     Withdrawal,
     Writing,
@@ -395,6 +394,9 @@ class Properties(Layer):
         "dataset": ("structuredProperties",),
     }
     fields = ("columns", "datasets")
+    records = 2 * len(_PROPERTIES)
+    per_table = 1
+    per_join = 1
 
     @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
@@ -427,7 +429,3 @@ class Properties(Layer):
             yield remove_properties(column, own)
         for dataset in gone.stale.datasets:
             yield remove_properties(dataset, [property_urn(gone.namespace, SUGGESTED_JOINS)])
-
-    @override
-    def expect(self, lake: LakeSize) -> float:
-        return 2 * len(_PROPERTIES) + lake.joins + lake.tables

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     AuditStampClass,
@@ -19,7 +18,7 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import DataPlatformUrn
 from typing_extensions import assert_never, override
 
-from datahub_hyperjoin.emit.layer import LakeSize, OwnEntities, Writing, set_status
+from datahub_hyperjoin.emit.layer import OwnEntities, Writing, unit_of
 from datahub_hyperjoin.emit.publication import Publication, labels
 from datahub_hyperjoin.joins import FILE_DIALECT, CrosswalkJoin, Join, Statement, band
 from datahub_hyperjoin.joins.describe import describe_rows
@@ -90,20 +89,22 @@ def emit_query(
     """Write one join as a `query` entity."""
     title, description, columns = _present(join, statement, names)
     stamp = AuditStampClass(time=now, actor=AUTHOR)
-    yield from _write(
-        query_of(join),
-        columns,
-        QueryPropertiesClass(
-            statement=QueryStatementClass(value=statement.sql, language=QueryLanguageClass.SQL),
-            # DataHub does not show SYSTEM queries among a dataset's Highlighted Queries.
-            source=QuerySourceClass.MANUAL,
-            name=title,
-            description=description,
-            customProperties={MODEL_VERSION: model_version, SQL_DIALECT: statement.dialect},
-            created=stamp,
-            lastModified=stamp,
-        ),
+    properties = QueryPropertiesClass(
+        statement=QueryStatementClass(value=statement.sql, language=QueryLanguageClass.SQL),
+        # DataHub does not show SYSTEM queries among a dataset's Highlighted Queries.
+        source=QuerySourceClass.MANUAL,
+        name=title,
+        description=description,
+        customProperties={MODEL_VERSION: model_version, SQL_DIALECT: statement.dialect},
+        created=stamp,
+        lastModified=stamp,
     )
+    entities = [*(dataset_urn(column.table) for column in columns), *map(column_urn, columns)]
+    subjects = QuerySubjectsClass([QuerySubjectClass(urn) for urn in dict.fromkeys(entities)])
+    platform = DataPlatformInstanceClass(platform=DataPlatformUrn(columns[0].table.platform).urn())
+    for aspect in (properties, subjects, platform):
+        # Not primary, so that DataHub's removal of stale entities leaves queries to `withdraw`.
+        yield unit_of(query_of(join), aspect)
 
 
 def query_of(join: Join | CrosswalkJoin) -> str:
@@ -147,20 +148,6 @@ def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) 
     )
 
 
-def _write(
-    urn: str, columns: Sequence[ColumnId], properties: QueryPropertiesClass
-) -> Iterator[MetadataWorkUnit]:
-    entities = [*dict.fromkeys(dataset_urn(column.table) for column in columns)]
-    entities.extend(map(column_urn, dict.fromkeys(columns)))
-    subjects = QuerySubjectsClass(subjects=[QuerySubjectClass(entity=urn) for urn in entities])
-    platform = DataPlatformInstanceClass(platform=DataPlatformUrn(columns[0].table.platform).urn())
-    for aspect in (properties, subjects, platform):
-        # Not primary, so that DataHub's removal of stale entities leaves queries to `withdraw`.
-        yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit(
-            is_primary_source=False
-        )
-
-
 class Queries(OwnEntities):
     """Joins as queries whose SQL was run, under the Highlighted Queries of both datasets."""
 
@@ -169,6 +156,7 @@ class Queries(OwnEntities):
     info = QueryPropertiesClass
     read = (QuerySubjectsClass,)
     needs: ClassVar = {"query": ("queryProperties", "querySubjects", "status")}
+    per_join = 3
 
     @override
     def urns(self, publication: Publication) -> Iterable[str]:
@@ -184,30 +172,19 @@ class Queries(OwnEntities):
     @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
         """Write a query for each join whose SQL was run, those through crosswalks last."""
-        publication, existing, written = run.publication, run.existing, run.written
-        names, shown = labels(publication.titles), {*written.queries}
+        publication, names = run.publication, labels(run.publication.titles)
+        # What a person changed or deleted is skipped, and a crosswalk between columns that have a
+        # query already.
+        skipped = {*run.existing.closed_queries, *run.written.queries}
         joins: list[Join | CrosswalkJoin] = [*publication.linking, *publication.crosswalks]
         for join in joins:
-            urn = query_of(join)
             statement = publication.statements.get(join.pairs, Statement())
             if not statement.sql and isinstance(join, Join):
                 run.count("joins_without_query", 1)
-            # What a person changed or deleted is skipped, and a crosswalk between columns that
-            # have a query already.
-            if not statement.sql or urn in existing.closed_queries or urn in shown:
-                continue
-            yield from emit_query(
-                join,
-                statement=statement,
-                model_version=publication.model_version,
-                names=names,
-                now=publication.now,
-            )
-            if urn in existing.hidden:
-                yield set_status(urn, removed=False)
-            written.queries.append(urn)
-            shown.add(urn)
-
-    @override
-    def expect(self, lake: LakeSize) -> float:
-        return 3 * lake.joins
+            if statement.sql and (urn := query_of(join)) not in skipped:
+                version, now = publication.model_version, publication.now
+                query = emit_query(
+                    join, statement=statement, model_version=version, names=names, now=now
+                )
+                yield from self.put(run, urn, query)
+                skipped.add(urn)

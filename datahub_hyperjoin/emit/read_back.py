@@ -13,7 +13,6 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TypeVar
 
-from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.committable import CommitPolicy, Committable
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -27,6 +26,7 @@ from datahub.utilities.urns.urn import guess_entity_type
 from datahub_hyperjoin.catalog.versions import send_now
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.changes import find_changes
+from datahub_hyperjoin.emit.layer import unit_of
 from datahub_hyperjoin.emit.layers import OWN_ENTITIES
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
 from datahub_hyperjoin.emit.written_state import WrittenStateHandler
@@ -73,8 +73,7 @@ def _marks(
             hidden = isinstance(status, StatusClass) and status.removed
             if isinstance(properties, kind) and not hidden:
                 properties.customProperties[WITHDRAWN_BY] = run_id
-                proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=properties)
-                yield proposal.as_workunit(is_primary_source=False)
+                yield unit_of(urn, properties)
 
 
 class ReadBack(Committable):

@@ -5,17 +5,20 @@ from typing import ClassVar
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
-from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass, TagPropertiesClass
+from datahub.metadata.schema_classes import (
+    ERModelRelationshipPropertiesClass,
+    StatusClass,
+    TagPropertiesClass,
+)
 from datahub.metadata.urns import TagUrn
 from typing_extensions import override
 
 from datahub_hyperjoin.emit.layer import (
-    LakeSize,
     OwnEntities,
     Writing,
     create,
     create_missing_definitions,
-    set_status,
+    unit_of,
 )
 from datahub_hyperjoin.emit.patches import change_tags
 from datahub_hyperjoin.joins import BAND_NAMES, BANDS, UNVERIFIED, Join, Role, Statement
@@ -34,6 +37,11 @@ _ROLES = {
 }
 """Descriptions of the tags that name roles."""
 
+_UNVERIFIED = (
+    "A join suggested by names and the catalog, since no row of one of the tables was read: it is "
+    "not verified on data, whatever its joinability."
+)
+
 _DECISIONS = {
     ACCEPTED: "A person accepted this join. HyperJoin always suggests it, whatever its score, and "
     "learns from it.",
@@ -46,23 +54,15 @@ def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
     """Yield the metadata that creates the tags for relationships."""
     low, high = BANDS["medium"], BANDS["high"]
     bands = f"high from {high:.2f}, medium from {low:.2f}, low below"
-    for band in BANDS:
-        aspect = TagPropertiesClass(
-            name=f"join:suggested-{band}",
-            description=f"A join suggested from the data, with {band} joinability: {bands}.",
-        )
-        yield create(band_urn(band), aspect)
-    aspect = TagPropertiesClass(
-        name=f"join:suggested-{UNVERIFIED}",
-        description="A join suggested by names and the catalog, since no row of one of the tables "
-        "was read: it is not verified on data, whatever its joinability.",
-    )
-    yield create(band_urn(UNVERIFIED), aspect)
-    roles = {role_urn(role): meaning for role, meaning in _ROLES.items()}
-    for tag, meaning in (roles | _DECISIONS).items():
-        yield create(
-            tag, TagPropertiesClass(name=TagUrn.from_string(tag).name, description=meaning)
-        )
+    meanings = {
+        band_urn(band): f"A join suggested from the data, with {band} joinability: {bands}."
+        for band in BANDS
+    }
+    meanings[band_urn(UNVERIFIED)] = _UNVERIFIED
+    meanings |= {role_urn(role): meaning for role, meaning in _ROLES.items()} | _DECISIONS
+    for tag, meaning in meanings.items():
+        name = TagUrn.from_string(tag).name
+        yield create(tag, TagPropertiesClass(name=name, description=meaning))
 
 
 _OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
@@ -77,11 +77,9 @@ def emit_relationship(
     urn, aspect = join_urn(join), to_aspect(join, model_version)
     if no_sql:
         aspect.customProperties["no_sql"] = no_sql
-    yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
-    contexts = {
-        band_urn(join.band): f"{join.joinability:.4f}",
-        role_urn(join.role): tag_context(join),
-    }
+    yield unit_of(urn, aspect, primary=True)
+    bands = {band_urn(join.band): f"{join.joinability:.4f}"}
+    contexts = {**bands, role_urn(join.role): tag_context(join)}
     yield change_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])
 
 
@@ -95,6 +93,7 @@ class Relationships(OwnEntities):
         "erModelRelationship": ("erModelRelationshipProperties", "globalTags", "status"),
         "tag": ("tagProperties",),
     }
+    per_join = 2
 
     @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
@@ -107,15 +106,11 @@ class Relationships(OwnEntities):
                 version = publication.model_version
                 yield from emit_relationship(join, version, no_sql=statement.reason)
                 if urn in existing.hidden:
-                    yield set_status(urn, removed=False, primary=True)
+                    yield unit_of(urn, StatusClass(removed=False), primary=True)
                 run.written.relationships[urn] = (column_urn(join.left), column_urn(join.right))
         for urn, aspect in existing.edited.items():
             # Stateful ingestion removes every entity that a run does not write, so an edited
             # relationship is written as it is.
-            yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
+            yield unit_of(urn, aspect, primary=True)
             left, right = pairs_in(aspect)[0]
             run.written.relationships[urn] = (column_urn(left), column_urn(right))
-
-    @override
-    def expect(self, lake: LakeSize) -> float:
-        return 2 * lake.joins

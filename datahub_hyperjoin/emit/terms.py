@@ -21,15 +21,7 @@ from datahub.metadata.urns import GlossaryNodeUrn, GlossaryTermUrn
 from typing_extensions import override
 
 from datahub_hyperjoin.catalog.entities import fetch, is_outside_runs
-from datahub_hyperjoin.emit.layer import (
-    Info,
-    LakeSize,
-    OwnEntities,
-    Withdrawal,
-    Writing,
-    create,
-    set_status,
-)
+from datahub_hyperjoin.emit.layer import Info, OwnEntities, Withdrawal, Writing, create
 from datahub_hyperjoin.emit.patches import add_terms, remove_terms
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.written_state import WrittenState
@@ -255,6 +247,8 @@ class Terms(OwnEntities):
     }
     fields = ("terms",)
     outlives_edits = True
+    records = 2
+    per_join = 0.5
 
     @override
     def is_edited(self, info: Info, stamp: SystemMetadataClass | None) -> bool:
@@ -273,11 +267,9 @@ class Terms(OwnEntities):
             # What people hid or deleted is not written.
             if term in existing.closed_queries or not written.terms[term]:
                 continue
-            if term not in existing.present:
-                yield from create_term(term, group, names[term], titles, namespace)
-            if term in existing.hidden:
-                yield set_status(term, removed=False)
-            written.queries.append(term)
+            is_new = term not in existing.present
+            created = create_term(term, group, names[term], titles, namespace) if is_new else ()
+            yield from self.put(run, term, created)
             for column in written.terms[term]:
                 of_column[column].append(term)
         for column, terms in sorted(of_column.items()):
@@ -292,7 +284,3 @@ class Terms(OwnEntities):
         for column, stale in sorted(terms.items()):
             yield remove_terms(column, stale)
         yield from super().withdraw(gone)
-
-    @override
-    def expect(self, lake: LakeSize) -> float:
-        return 2 + lake.joins / 2

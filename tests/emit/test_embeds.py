@@ -11,9 +11,9 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import EmbedClass
 
 from datahub_hyperjoin.emit import EmitConfig
-from datahub_hyperjoin.emit.embeds import embed_url, find_foreign_embeds, remove_embed
+from datahub_hyperjoin.emit.embeds import embed_url, find_foreign_embeds
 from datahub_hyperjoin.emit.existing import ExistingState
-from datahub_hyperjoin.emit.layer import Writing
+from datahub_hyperjoin.emit.layer import Writing, unit_of
 from datahub_hyperjoin.emit.layers import withdraw, write_layers
 from datahub_hyperjoin.emit.patches import removes
 from datahub_hyperjoin.emit.publication import Publication
@@ -136,7 +136,7 @@ def test_too_many_lost_embeds_are_taken_for_a_mistake() -> None:
 
 
 def test_taking_back_is_repeated_until_it_arrives(publication: Publication) -> None:
-    assert removes(remove_embed(FLIGHTS_URN))
+    assert removes(unit_of(FLIGHTS_URN, EmbedClass()))
     assert not any(map(removes, emit(publication)[0]))
     state = WrittenState(embeds={FLIGHTS_URN: "http://a", AIRLINES_URN: "http://b"})
     assert state.held_in({(FLIGHTS_URN, "embed")}).embeds == {FLIGHTS_URN: "http://a"}
