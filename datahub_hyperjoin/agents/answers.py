@@ -228,11 +228,7 @@ def list_joins_of(name: str, joins: Sequence[Join], *, min_score: float, skip: i
         list_with_reasons(joins, min_score=min_score), key=lambda words: "unsafe" in words
     )
     safe = sum("unsafe" not in words for words in ordered)
-    answer: Answer = {
-        "answer": _count(safe),
-        "of": name,
-        "unsafe": len(joins) - safe,
-    }
+    answer: Answer = {"answer": _count(safe), "of": name, "unsafe": len(joins) - safe}
     return add_entries(answer, "joins", ordered, skip=skip)
 
 

@@ -72,10 +72,7 @@ def _add(
     """Add a tool to the server, with its docstring as the description."""
     # As text alone: structured content would repeat every answer.
     server.add_tool(
-        _in_text(tool),
-        description=getdoc(tool),
-        annotations=annotations,
-        structured_output=False,
+        _in_text(tool), description=getdoc(tool), annotations=annotations, structured_output=False
     )
 
 

@@ -7,6 +7,7 @@ columns and files are ignored.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,8 +61,7 @@ class LabelledLake:
         >>> LabelledLake(Path("semantic"), {}, {}, "100 tables").slug
         'semantic-100-tables'
         """
-        name = self.folder.resolve().name
-        return "-".join([name, *self.part.split()])
+        return "-".join([self.folder.resolve().name, *self.part.split()])
 
     def has(self, column: ColumnName) -> bool:
         """Return whether the lake contains the given column."""
@@ -76,17 +76,14 @@ def read_labelled_lake(folder: Path) -> LabelledLake:
     for query, line in query_lines.items():
         if not truth[query]:
             raise LabelledLakeError.unanswered(str(folder / "queries.csv"), line, query=str(query))
-    return LabelledLake(
-        folder, headers, {query: frozenset(joining) for query, joining in truth.items()}
-    )
+    return LabelledLake(folder, headers, {query: frozenset(them) for query, them in truth.items()})
 
 
 def read_labelled_lakes(folders: Sequence[Path]) -> tuple[LabelledLake, ...]:
     """Read labelled lakes, one per folder."""
     lakes = tuple(read_labelled_lake(folder) for folder in folders)
-    names = [lake.name for lake in lakes]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(lake.name for lake in lakes).items():
+        if count > 1:
             raise LabelledLakeError.homonyms(name)
     return lakes
 
@@ -112,19 +109,15 @@ def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
         with path.open(encoding="utf-8-sig", newline="") as opened:
             reader = csv.reader(opened)
             header = next(reader, [])
-            absent = [column for column in columns if column not in header]
-            if absent:
+            if absent := [column for column in columns if column not in header]:
                 raise LabelledLakeError.without(str(path), columns=absent, header=header)
-            positions = [header.index(column) for column in columns]
             for row in filter(None, reader):
                 if len(row) != len(header):
                     raise LabelledLakeError.ragged(str(path), reader.line_num)
-                yield reader.line_num, [row[position] for position in positions]
-    except UnicodeDecodeError as error:
-        reason = f"it is not UTF-8 ({error})"
-        raise LabelledLakeError.unreadable(str(path), reason=reason) from error
-    except csv.Error as error:
-        raise LabelledLakeError.unreadable(str(path), reason=str(error)) from error
+                yield reader.line_num, [row[header.index(column)] for column in columns]
+    except (UnicodeDecodeError, csv.Error) as error:
+        why = str(error) if isinstance(error, csv.Error) else f"it is not UTF-8 ({error})"
+        raise LabelledLakeError.unreadable(str(path), reason=why) from error
 
 
 def _existing(

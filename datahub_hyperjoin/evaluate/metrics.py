@@ -50,14 +50,9 @@ class JoinedGroups:
         >>> round(JoinedGroups({a: frozenset({b, c})}).coherence([b, c, d]), 3)
         0.333
         """
-        pairs = list(combinations(candidates, 2))
-        coherent = sum(self._share_group(*pair) for pair in pairs)
-        return coherent / len(pairs) if pairs else 0.0
-
-    def _share_group(self, left: ColumnName, right: ColumnName) -> bool:
         # Not self._groups[...]: a defaultdict would store an empty group for each lookup.
-        none: set[ColumnName] = set()
-        return not self._groups.get(left, none).isdisjoint(self._groups.get(right, none))
+        pairs = [*combinations((self._groups.get(each, set()) for each in candidates), 2)]
+        return sum(not left.isdisjoint(right) for left, right in pairs) / max(len(pairs), 1)
 
 
 CUTOFFS = (5, 15, 25)
@@ -86,31 +81,24 @@ def score_rankings(
     >>> float(scores["P@5"][0]), float(scores["R@5"][0])
     (0.2, 0.5)
     """
-    groups, rows = JoinedGroups(truth), []
-    for query, gold in truth.items():
-        candidates = [ranked.candidate for ranked in rankings.get(query, ())]
-        coherence = groups.coherence(candidates[:COHERENCE_CUTOFF])
-        rows.append({**_score(candidates, gold), f"coherence@{COHERENCE_CUTOFF}": coherence})
-    return {metric: np.array([row[metric] for row in rows]) for metric in rows[0]}
-
-
-def _score(candidates: Sequence[ColumnName], gold: frozenset[ColumnName]) -> dict[str, float]:
-    """Compute every metric of one ranking, except its coherence."""
-    right = np.array([candidate in gold for candidate in candidates], dtype=bool)
-    ranks = np.flatnonzero(right) + 1
-    metrics: dict[str, float] = {}
+    groups = JoinedGroups(truth)
+    candidates = [[one for one, _ in rankings.get(query, ())] for query in truth]
+    right = np.zeros((len(truth), max([RANKING_LENGTH, *map(len, candidates)])), dtype=bool)
+    for row, ranked, gold in zip(right, candidates, truth.values(), strict=True):
+        row[: len(ranked)] = [candidate in gold for candidate in ranked]
+    sizes, scores = np.array([*map(len, truth.values())]), dict[str, np.ndarray]()
     for cutoff in CUTOFFS:
-        hits, possible = int(right[:cutoff].sum()), min(cutoff, len(gold))
-        metrics |= {f"P@{cutoff}": hits / cutoff, f"R@{cutoff}": hits / len(gold)}
-        metrics |= {
+        hits, possible = right[:, :cutoff].sum(axis=1), np.minimum(cutoff, sizes)
+        scores |= {f"P@{cutoff}": hits / cutoff, f"R@{cutoff}": hits / sizes}
+        scores |= {
             f"P@{cutoff} ceiling": possible / cutoff,
-            f"R@{cutoff} ceiling": possible / len(gold),
+            f"R@{cutoff} ceiling": possible / sizes,
         }
-    # The i-th right candidate at rank r has the precision i / r.
-    precisions = np.arange(1, len(ranks) + 1) / ranks
-    metrics["MAP"] = float(precisions.sum()) / len(gold)
-    metrics["MRR"] = 1 / int(ranks[0]) if len(ranks) else 0.0
-    return metrics
+    ranks = np.arange(1, right.shape[1] + 1)
+    scores["MAP"] = (right * right.cumsum(axis=1) / ranks).sum(axis=1) / sizes
+    scores["MRR"] = (right / ranks).max(axis=1)
+    coherences = [groups.coherence(ranked[:COHERENCE_CUTOFF]) for ranked in candidates]
+    return {**scores, f"coherence@{COHERENCE_CUTOFF}": np.array(coherences)}
 
 
 _DRAWS = 10_000
@@ -218,35 +206,6 @@ class Reliability:
         """Return the calibration error of this method minus that of another method."""
         whole = expected_error(self.whole) - expected_error(other.whole)
         return _basic(whole, expected_error(self.draws) - expected_error(other.draws))
-
-    def bins(self) -> tuple["Bin", ...]:
-        """Return the bins that contain candidates, lowest scores first."""
-        return tuple(self._bin(int(index)) for index in np.flatnonzero(self.whole[:, 0]))
-
-    def _bin(self, index: int) -> "Bin":
-        count, right, scores = self.whole[index]
-        drawn = self.draws[:, index]
-        # A draw may leave the bin empty; it then has no share of right candidates.
-        drawn = drawn[drawn[:, 0] > 0]
-        low, high = np.percentile(drawn[:, 1] / drawn[:, 0], TAILS)
-        return Bin(
-            low=float(_EDGES[index]),
-            high=float(_EDGES[index + 1]),
-            share=float(count / self.whole[:, 0].sum()),
-            score=float(scores / count),
-            right=Interval(float(right / count), float(low), float(high)),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Summary of the candidates in one bin of similar scores."""
-
-    low: float  # lower edge of the bin. Scores on this edge belong to the previous bin, except 0.
-    high: float  # upper edge of the bin, which includes this edge
-    share: float  # share of all candidates that fall into the bin
-    score: float  # mean score
-    right: Interval  # share of right candidates
 
 
 def expected_error(binned: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndarray, "*draw"]:

@@ -1,13 +1,12 @@
 """Report the results of an evaluation, as text for people and as CSV for programs."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from tabulate import tabulate
 
@@ -68,69 +67,68 @@ class MethodSummary:
 
 def ceilings(result: LakeResult) -> dict[str, float]:
     """For each main metric, return the value that a perfect ranking reaches."""
-    values = _QueryValues(result, result.methods[0])
-    return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
+    runs = result.methods[0].runs
+    return {
+        metric: float(
+            np.nanmean(
+                _aligned(result, [run.scores[f"{metric} ceiling"] for run in runs]), 0
+            ).mean()
+        )
+        for metric in COMPARED
+    }
 
 
 @lru_cache(maxsize=32)
 def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
     """Summarise the runs of each ranking method on a lake."""
     bootstrap = Bootstrap(len(result.queries))
-    first, *others = (_Summariser(result, method, bootstrap) for method in result.methods)
+    first, *others = (_Values(result, method, bootstrap) for method in result.methods)
     return (first.summary(None), *(other.summary(first) for other in others))
 
 
-class _QueryValues:
-    """The metric values of one ranking method, for each seed and query column."""
-
-    def __init__(self, result: LakeResult, method: MethodRuns) -> None:
-        self.runs, self._lakes = method.runs, result.lakes
-        self._positions = {query: position for position, query in enumerate(result.queries)}
-
-    def scores(self, metric: str) -> Float[np.ndarray, "seed query"]:
-        """Return a metric's value for each seed and query column."""
-        return self._aligned([run.scores[metric] for run in self.runs])
-
-    def mean(self, metric: str) -> Float[np.ndarray, " query"]:
-        """For each query column, return the mean of a metric over all seeds."""
-        return np.nanmean(self.scores(metric), axis=0)
-
-    def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Return the binned scores for each seed and query column; None if any score is invalid."""
-        runs = [run.binned for run in self.runs]
-        binned = [scores for scores in runs if scores is not None]
-        if len(binned) < len(runs) or not any(scores.any() for scores in binned):
-            return None
-        return self._aligned(binned)
-
-    def _aligned(
-        self, seeds: Sequence[Float[np.ndarray, "query ..."]]
-    ) -> Float[np.ndarray, "seed query ..."]:
-        """Combine the values of all seeds in one array, aligned by query column."""
-        # Lakes of different seeds may have different query columns; means ignore the gaps.
-        aligned = np.full((len(seeds), len(self._positions), *seeds[0].shape[1:]), np.nan)
-        for row, lake, values in zip(aligned, self._lakes, seeds, strict=True):
-            row[[self._positions[query] for query in lake.labelled.truth]] = values
-        return aligned
+def _aligned(
+    result: LakeResult, seeds: Sequence[Float[np.ndarray, "query ..."]]
+) -> Float[np.ndarray, "seed query ..."]:
+    """Combine the values of all seeds in one array, aligned by query column."""
+    # Lakes of different seeds may have different query columns; means ignore the gaps.
+    positions = {query: position for position, query in enumerate(result.queries)}
+    aligned = np.full((len(seeds), len(positions), *seeds[0].shape[1:]), np.nan)
+    for row, lake, values in zip(aligned, result.lakes, seeds, strict=True):
+        row[[positions[query] for query in lake.labelled.truth]] = values
+    return aligned
 
 
-class _Summariser:
-    """Computes the summary of one ranking method."""
+class _Values:
+    """The values of one ranking method, for each seed and query column."""
 
     def __init__(self, result: LakeResult, method: MethodRuns, bootstrap: Bootstrap) -> None:
-        self.name, self._bootstrap = method.method.name, bootstrap
-        self.values = _QueryValues(result, method)
-        self._binned = self.values.binned()
+        self._method, self._bootstrap = method, bootstrap
+        self.scores = {
+            metric: _aligned(result, [run.scores[metric] for run in method.runs])
+            for metric in (*_RANKED, COHERENCE, "P@15 ceiling")
+        }
+        self._errors: list[float] = []
         self.reliability: Reliability | None = None
-        if self._binned is not None:
-            self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
+        binned = [run.binned for run in method.runs if run.binned is not None]
+        if len(binned) == len(method.runs) and any(scores.any() for scores in binned):
+            seeds = _aligned(result, binned)
+            self.reliability = Reliability.of(np.nanmean(seeds, axis=0), bootstrap)
+            self._errors = [float(expected_error(seed)) for seed in np.nanmean(seeds, axis=1)]
 
-    def summary(self, first: "_Summariser | None") -> MethodSummary:
+    def summary(self, first: "_Values | None") -> MethodSummary:
         """Summarise the runs of this ranking method, and compare them with the runs of `first`."""
-        runs = self.values.runs
+        runs, metrics = self._method.runs, {}
+        for metric in (*_RANKED, COHERENCE):
+            metrics[metric] = self._metric(metric, first)
+        ceiling = np.nanmean(self.scores["P@15 ceiling"], axis=0)
+        metrics[SHARE] = self._metric("P@15", first, ceiling)
+        if own := self.reliability:
+            other = first.reliability if first else None
+            difference = own.difference_to(other) if other else None
+            metrics[ERROR] = MetricSummary(own.error(), difference, float(np.ptp(self._errors)))
         return MethodSummary(
-            name=self.name,
-            metrics=dict(self._metrics(first)),
+            name=self._method.method.name,
+            metrics=metrics,
             reliability=self.reliability,
             seeds=len(runs),
             seconds=float(np.mean([run.cost.seconds for run in runs])),
@@ -139,62 +137,43 @@ class _Summariser:
             fault=next((run.fault for run in runs if run.fault), ""),
         )
 
-    def _metrics(self, first: "_Summariser | None") -> Iterator[tuple[str, MetricSummary]]:
-        for metric in (*_RANKED, COHERENCE):
-            yield metric, self._metric(metric, first)
-        yield SHARE, self._metric("P@15", first, ceiling=self.values.mean("P@15 ceiling"))
-        if self.reliability is not None and self._binned is not None:
-            reference = first.reliability if first is not None else None
-            errors = [float(expected_error(seed)) for seed in np.nanmean(self._binned, axis=1)]
-            difference = (
-                self.reliability.difference_to(reference) if reference is not None else None
-            )
-            yield (
-                ERROR,
-                MetricSummary(self.reliability.error(), difference, max(errors) - min(errors)),
-            )
-
     def _metric(
         self,
         metric: str,
-        first: "_Summariser | None",
-        *,
+        first: "_Values | None",
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> MetricSummary:
         """Summarise a metric of this method, and compare it with the same metric of `first`."""
-        means, difference = self.values.mean(metric), None
-        if first is not None:
-            difference = self._bootstrap.interval(means - first.values.mean(metric), ceiling)
-        seeds = np.nanmean(self.values.scores(metric), axis=1)
+        values = self.scores[metric]
+        means, difference = np.nanmean(values, axis=0), None
+        if first:
+            others = np.nanmean(first.scores[metric], axis=0)
+            difference = self._bootstrap.interval(means - others, ceiling)
         greatest = 1.0 if ceiling is None else float(ceiling.mean())
-        return MetricSummary(
-            value=self._bootstrap.interval(means, ceiling),
-            difference=difference,
-            spread=float(np.ptp(seeds)) / greatest,
-        )
+        spread = float(np.ptp(np.nanmean(values, axis=1))) / greatest
+        return MetricSummary(self._bootstrap.interval(means, ceiling), difference, spread)
 
 
-_HEADER = (
-    "query_table",
-    "query_column",
-    "rank",
-    "candidate_table",
-    "candidate_column",
-    "score",
-)
+_HEADER = ["query_table", "query_column", "rank", "candidate_table", "candidate_column", "score"]
 
 
 def write_predictions(path: Path, rankings: Rankings) -> None:
     """Write rankings to a CSV file, one line per candidate."""
-    with (
-        replacing(path, private=False) as unfinished,
-        unfinished.open("w", encoding="utf-8", newline="") as opened,
-    ):
-        writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(_HEADER)
-        for query, ranking in rankings.items():
-            for rank, (candidate, score) in enumerate(ranking, start=1):
-                writer.writerow([*query, rank, *candidate, f"{score:.6f}"])
+    lines = [
+        [*query, rank, *candidate, float(score)]
+        for query, ranking in rankings.items()
+        for rank, (candidate, score) in enumerate(ranking, start=1)
+    ]
+    _write(path, _csv(pd.DataFrame(lines, columns=_HEADER)))
+
+
+def _csv(table: pd.DataFrame) -> str:
+    return table.to_csv(index=False, float_format="%.6f", lineterminator="\n")
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path, private=False) as file:
+        file.write_text(text, "utf-8", newline="\n")
 
 
 _PLAIN = ("R@5", "MAP", "MRR", COHERENCE, SHARE)
@@ -205,10 +184,9 @@ _PERCENT = 100
 def as_text(result: LakeResult) -> str:
     """Format the results on one lake as a text table, in percent."""
     summaries = summarise(result)
-    headers = ["method"]
-    for metric in COMPARED:
-        headers += [f"{metric} (95 %)", "difference (95 %)"]
-    headers += [*_PLAIN, f"{ERROR} (95 %)", "spread", "networks", "seconds", "MiB"]
+    compared = [each for metric in COMPARED for each in (f"{metric} (95 %)", "difference (95 %)")]
+    last = (f"{ERROR} (95 %)", "spread", "networks", "seconds", "MiB")
+    headers = ["method", *compared, *_PLAIN, *last]
     cells = [[*_cells(summary)] for summary in summaries]
     failures = [f"{summary.name} failed: {summary.fault}" for summary in summaries if summary.fault]
     notes = [
@@ -242,7 +220,8 @@ def _cells(summary: MethodSummary) -> Iterator[str]:
         yield _interval(values.value)
         yield f"{_interval(values.difference, '+.2f')}{_mark(values)}" if values.difference else ""
     for metric in _PLAIN:
-        yield _plain(summary.metrics[metric])
+        values = summary.metrics[metric]
+        yield f"{_PERCENT * values.value.mean:.1f}{_mark(values)}"
     error = summary.metrics.get(ERROR)
     yield f"{_interval(error.value)}{_mark(error)}" if error else "-"
     yield f"{_PERCENT * summary.metrics['P@15'].spread:.1f}" if summary.seeds > 1 else ""
@@ -251,49 +230,38 @@ def _cells(summary: MethodSummary) -> Iterator[str]:
     yield f"{summary.megabytes:.0f}"
 
 
-def _plain(metric: MetricSummary) -> str:
-    return f"{_PERCENT * metric.value.mean:.1f}{_mark(metric)}"
-
-
 def _mark(metric: MetricSummary) -> str:
     return " *" if metric.difference and metric.difference.excludes_zero else ""
 
 
 def _interval(interval: Interval, number_format: str = ".1f") -> str:
-    mean, low, high = (
-        f"{_PERCENT * value:{number_format}}"
-        for value in (interval.mean, interval.low, interval.high)
-    )
+    bounds = (interval.mean, interval.low, interval.high)
+    mean, low, high = (f"{_PERCENT * value:{number_format}}" for value in bounds)
     return f"{mean} ({low} to {high})"
 
 
 def as_csv(results: Sequence[LakeResult]) -> str:
     """Format results as CSV."""
-    lines = [line for result in results for line in _lines(result)]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue()
+    return _csv(pd.DataFrame([line for result in results for line in _lines(result)]))
 
 
 def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
     """Yield one CSV row for each method and metric."""
     for summary in summarise(result):
         for metric, values in summary.metrics.items():
-            difference = values.difference
+            value, difference = values.value, values.difference
             yield {
                 "lake": result.name,
                 "method": summary.name,
                 "metric": metric,
-                "mean": f"{values.value.mean:.6f}",
-                "low": f"{values.value.low:.6f}",
-                "high": f"{values.value.high:.6f}",
-                "difference": f"{difference.mean:.6f}" if difference else "",
-                "difference_low": f"{difference.low:.6f}" if difference else "",
-                "difference_high": f"{difference.high:.6f}" if difference else "",
-                "excludes_zero": str(difference.excludes_zero).lower() if difference else "",
-                "spread_over_seeds": f"{values.spread:.6f}",
+                "mean": value.mean,
+                "low": value.low,
+                "high": value.high,
+                "difference": difference and difference.mean,
+                "difference_low": difference and difference.low,
+                "difference_high": difference and difference.high,
+                "excludes_zero": difference and str(difference.excludes_zero).lower(),
+                "spread_over_seeds": values.spread,
                 "seeds": summary.seeds,
                 "seconds": f"{summary.seconds:.1f}",
                 "mebibytes": f"{summary.megabytes:.0f}",
@@ -306,9 +274,8 @@ def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -
     """Write the results and rankings to a folder, with a subfolder for each lake if `apart`."""
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join(as_text(result) for result in results)
-    for name, content in (("evaluation.txt", f"{text}\n"), ("evaluation.csv", as_csv(results))):
-        with replacing(folder / name, private=False) as file:
-            file.write_text(content, "utf-8")
+    _write(folder / "evaluation.txt", f"{text}\n")
+    _write(folder / "evaluation.csv", as_csv(results))
     for result in results:
         lake_folder = folder / result.lakes[0].labelled.slug if apart else folder
         for method in result.methods:

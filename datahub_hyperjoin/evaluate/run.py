@@ -3,8 +3,8 @@
 import resource
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -92,16 +92,12 @@ def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinC
         raise SettingError.because(key, details["msg"]) from error
 
 
-_MINUTE = 60
-
-
 class EvaluationProgress:
     """Reports the progress of an evaluation, line by line."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
-        self._write = write
-        self._prefix = ""
-        self._begun, self._total, self._started = 0, 0, perf_counter()
+        self._write, self._prefix = write, ""
+        self.expect(0)
         self.counts: defaultdict[str, float] = defaultdict(float)
 
     def expect(self, runs: int) -> None:
@@ -136,8 +132,7 @@ class EvaluationProgress:
 
 
 def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    return f"{whole} s" if whole < _MINUTE else f"{round(whole / _MINUTE)} min"
+    return f"{seconds:.0f} s" if round(seconds) < 60 else f"{round(seconds) / 60:.0f} min"  # noqa: PLR2004
 
 
 @dataclass(frozen=True)
@@ -206,11 +201,13 @@ class Pipeline:
             return rankings
         index, config = index_by_names(lake.profiles, described, config, CatalogFacts())
         queried = replace(index, keys=_query_columns(index, lake.labelled))
-        named = dict(_rankings(queried, index.names.vectors(), config, lake.labelled))
+        named = _rankings(queried, index.names.vectors(), config, lake.labelled)
         unread = {table.title for table in described}
-        return {
-            query: _append(rankings.get(query, ()), named[query], query, unread) for query in named
-        }
+        for query, ranking in named.items():
+            # Candidates that were found by name alone follow those that were found by values.
+            further = [it for it in ranking if {query.table, it.candidate.table} & unread]
+            named[query] = [*rankings.get(query, ()), *further][:RANKING_LENGTH]
+        return named
 
 
 def _rank_by_values(
@@ -222,18 +219,7 @@ def _rank_by_values(
     encoding = embed(index, config, progress)
     # The query columns are ranked beside the key columns, whose candidates are their context.
     keys = np.union1d(index.keys, _query_columns(index, lake.labelled))
-    return dict(_rankings(replace(index, keys=keys), encoding.embeddings, config, lake.labelled))
-
-
-def _append(
-    ranking: Sequence[RankedColumn],
-    named: Sequence[RankedColumn],
-    query: ColumnName,
-    unread: Collection[str],
-) -> list[RankedColumn]:
-    """Append candidates that were found by name alone (`named`) to a query column's ranking."""
-    further = (each for each in named if {query.table, each.candidate.table} & {*unread})
-    return [*ranking, *further][:RANKING_LENGTH]
+    return _rankings(replace(index, keys=keys), encoding.embeddings, config, lake.labelled)
 
 
 def _name(column: ColumnId) -> ColumnName:
@@ -247,21 +233,21 @@ def _query_columns(index: LakeIndex, labelled: LabelledLake) -> Int[np.ndarray, 
 
 def _rankings(
     index: LakeIndex, embeddings: np.ndarray, config: ModelConfig, labelled: LabelledLake
-) -> Iterator[tuple[ColumnName, list[RankedColumn]]]:
+) -> dict[ColumnName, list[RankedColumn]]:
     unlimited = replace(config.ranking, top_k=RANKING_LENGTH, min_joinability=0.0)
     suggestions = rank(index, embeddings, replace(config, ranking=unlimited))
-    for query, group in groupby(suggestions, key=lambda suggestion: suggestion.query):
-        if _name(query) not in labelled.truth:
-            continue
-        ranking = [
-            RankedColumn(_name(suggestion.candidate), suggestion.joinability)
-            for suggestion in group
+    return {
+        name: [
+            RankedColumn(candidate, each.joinability)
+            for each in group
+            if labelled.has(candidate := _name(each.candidate))
         ]
-        yield _name(query), [ranked for ranked in ranking if labelled.has(ranked.candidate)]
+        for query, group in groupby(suggestions, key=lambda suggestion: suggestion.query)
+        if (name := _name(query)) in labelled.truth
+    }
 
 
 _CLEAR_REFS, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
-_RESET_PEAK = "5"
 _KILO, _MEGA = 2**10, 2**20
 
 
@@ -278,9 +264,9 @@ class Cost:
 def measured() -> Iterator[Cost]:
     """Measure the run time and the peak memory of a `with` block."""
     # Only Linux can reset the peak of a process. On other systems it is that since the start.
-    cost = Cost()
-    _reset_peak()
-    started = perf_counter()
+    cost, started = Cost(), perf_counter()
+    with suppress(OSError):
+        _CLEAR_REFS.write_text("5", "ascii")
     try:
         yield cost
     finally:
@@ -288,23 +274,13 @@ def measured() -> Iterator[Cost]:
         cost.megabytes = peak_memory() / _MEGA
 
 
-def _reset_peak() -> None:
-    try:
-        _CLEAR_REFS.write_text(_RESET_PEAK, "ascii")
-    except OSError:
-        return
-
-
 def peak_memory() -> float:
     """Return this process's peak memory since the last reset, in bytes."""
     try:
-        lines = _STATUS.read_text("ascii").splitlines()
-        [peak] = [line for line in lines if line.startswith("VmHWM:")]
-        return float(peak.split()[1]) * _KILO
+        return float(_STATUS.read_text("ascii").partition("VmHWM:")[2].split()[0]) * _KILO
     except OSError:
-        peak_units = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        # macOS counts bytes, all other systems kibibytes.
-        return float(peak_units) * (1 if sys.platform == "darwin" else _KILO)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return float(peak) * (1 if sys.platform == "darwin" else _KILO)  # macOS counts bytes
 
 
 @dataclass(frozen=True)
@@ -386,21 +362,14 @@ def profile_lakes(
         for lake in lakes:
             config = recipe_config(settings, lake.folder / "tables")
             with progress.stage(f"Profiling {lake.name}"), measured() as cost:
-                profiles = read_profiles(
-                    scan(config, progress.warn, lambda: session),
-                    lambda: session,
-                    config.profile,
-                    progress,
-                )
+                scanned = scan(config, progress.warn, lambda: session)
+                profiles = read_profiles(scanned, lambda: session, config.profile, progress)
             profiled.append(ProfiledLake(lake, profiles, cost.seconds))
     return tuple(profiled)
 
 
 def measure(
-    lakes: Sequence[ProfiledLake],
-    methods: Sequence[RankingMethod],
-    *,
-    progress: EvaluationProgress,
+    lakes: Sequence[ProfiledLake], methods: Sequence[RankingMethod], *, progress: EvaluationProgress
 ) -> LakeResult:
     """Run each method once for each seed, and score the rankings."""
     runs: list[list[Run]] = [[] for _ in methods]
@@ -409,21 +378,12 @@ def measure(
         with temporary_folder() as folder:
             for method, method_runs in zip(methods, runs, strict=True):
                 progress.begin(f"{lake.labelled.name}, {method.name}, seed {seed}")
-                run = _run(method, lake, seed=seed, models=folder, progress=progress)
-                method_runs.append(run)
-    return LakeResult(
-        tuple(lakes),
-        tuple(MethodRuns(method, tuple(own)) for method, own in zip(methods, runs, strict=True)),
-    )
+                method_runs.append(_run(method, lake, seed, folder, progress))
+    return LakeResult(tuple(lakes), tuple(map(MethodRuns, methods, map(tuple, runs))))
 
 
 def _run(
-    method: RankingMethod,
-    lake: ProfiledLake,
-    *,
-    seed: int,
-    models: Path,
-    progress: EvaluationProgress,
+    method: RankingMethod, lake: ProfiledLake, seed: int, models: Path, progress: EvaluationProgress
 ) -> Run:
     """Run one method on one lake with one seed, and score the rankings."""
     rankings: Rankings = {}
@@ -434,20 +394,11 @@ def _run(
             rankings = method.rank(lake, seed=seed, models=models, progress=progress)
         except ModelError as error:
             fault = str(error)
-            progress.warn(
-                "Method failed", "Its rankings are empty. The other methods continue", fault
-            )
+            message = "Its rankings are empty. The other methods continue"
+            progress.warn("Method failed", message, fault)
     truth = lake.labelled.truth
     scores = score_rankings(truth, rankings)
-    progress.say(
-        f"P@15 {100 * scores['P@15'].mean():.1f}, R@15 {100 * scores['R@15'].mean():.1f} "
-        f"in {cost.seconds:.0f} s"
-    )
-    return Run(
-        rankings=rankings,
-        scores=scores,
-        binned=bin_scores(truth, rankings),
-        cost=cost,
-        trained=round(progress.counts["models_trained"] - trained_before),
-        fault=fault,
-    )
+    shares = ", ".join(f"{it} {100 * scores[it].mean():.1f}" for it in ("P@15", "R@15"))
+    progress.say(f"{shares} in {cost.seconds:.0f} s")
+    trained = round(progress.counts["models_trained"] - trained_before)
+    return Run(rankings, scores, bin_scores(truth, rankings), cost, trained, fault)

@@ -314,10 +314,7 @@ def explain_pair(
     if left.id == right.id:
         raise SameColumnError.named(str(left.id))
     asked, pair = (left.id, right.id), pair_of(left.id, right.id)
-    columns = (
-        explain_column(left, comparison, config),
-        explain_column(right, comparison, config),
-    )
+    columns = (explain_column(left, comparison, config), explain_column(right, comparison, config))
     index, catalog = comparison.index, facts.of(pair)
     number = index.lake.index_of
     if left.id not in number or right.id not in number:

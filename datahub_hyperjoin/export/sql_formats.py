@@ -3,12 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from datahub_hyperjoin.export.names import (
-    identifier,
-    quoted_list,
-    quoted_name,
-    quoted_path,
-)
+from datahub_hyperjoin.export.names import identifier, quoted_list, quoted_name, quoted_path
 from datahub_hyperjoin.export.schema import (
     ExportedTable,
     JoinSchema,

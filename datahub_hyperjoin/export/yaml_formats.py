@@ -91,10 +91,7 @@ def _field(table: ExportedTable, path: str) -> dict[str, Any]:
     written = (
         quoted_name(path, dialect if dialect in _DIALECTS else "") if needs_quotes(path) else path
     )
-    expression = {
-        "dialect": _DIALECTS.get(dialect, "ANSI_SQL"),
-        "expression": written,
-    }
+    expression = {"dialect": _DIALECTS.get(dialect, "ANSI_SQL"), "expression": written}
     kind = table.columns[path]
     datatype = {"datatype": _OSSIE_TYPES[kind]} if kind in _OSSIE_TYPES else {}
     return {"name": path, "expression": {"dialects": [expression]}, **datatype}

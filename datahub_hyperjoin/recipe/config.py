@@ -161,9 +161,7 @@ class HyperJoinConfig(
         if folder := self.catalog.folder:
             instances.insert(0, self.folder_instance)
             names = FolderNames(
-                folder=folder,
-                instance=self.folder_instance,
-                stated=self.catalog.names is not None,
+                folder=folder, instance=self.folder_instance, stated=self.catalog.names is not None
             )
         if self.catalog.described:
             every = PlatformInstance(platform="", env=self.env, instance=self.platform_instance)

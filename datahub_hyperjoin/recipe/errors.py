@@ -7,14 +7,7 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.errors import HyperJoinError
 
-_EXAMPLE = (
-    "",
-    "source:",
-    "  type: hyperjoin",
-    "  config:",
-    "    catalog:",
-    "      folder: ./lake",
-)
+_EXAMPLE = ("", "source:", "  type: hyperjoin", "  config:", "    catalog:", "      folder: ./lake")
 
 
 class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):

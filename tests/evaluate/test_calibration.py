@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from benchmarks.pictures.reliability import list_bins
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
 from datahub_hyperjoin.evaluate.metrics import (
     BINS,
@@ -119,7 +120,7 @@ def test_two_methods_are_compared_on_the_same_queries() -> None:
 
 def test_bins_tell_what_the_picture_shows() -> None:
     found = tallied([(RIGHT, 0.95), (WRONG, 0.97), (WRONG, 0.05)], [(RIGHT, 0.96)])
-    low, high = Reliability.of(found, Bootstrap(2)).bins()
+    low, high = list_bins(Reliability.of(found, Bootstrap(2)))
     assert (low.low, low.high) == pytest.approx((0, 1 / 15))
     assert (low.share, low.score, low.right.mean) == pytest.approx((1 / 4, 0.05, 0))
     assert (high.share, high.score, high.right.mean) == pytest.approx((3 / 4, 0.96, 2 / 3))

@@ -1,13 +1,14 @@
 """Draw how well scores are calibrated (Niculescu-Mizil and Caruana, 2005)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.pictures.canvas import BLUE, GREY, INK, write
-from datahub_hyperjoin.evaluate.metrics import Reliability
+from datahub_hyperjoin.evaluate.metrics import BINS, TAILS, Interval, Reliability
 from datahub_hyperjoin.evaluate.report import summarise
 from datahub_hyperjoin.evaluate.run import LakeResult
 
@@ -20,6 +21,35 @@ _COLUMNS = 2
 _WIDTH, _HEIGHT = 3.6, 4.4
 """Size of a panel in inches."""
 _PERCENT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Summary of the candidates in one bin of similar scores."""
+
+    low: float  # lower edge of the bin. Scores on this edge belong to the previous bin, except 0.
+    high: float  # upper edge of the bin, which includes this edge
+    share: float  # share of all candidates that fall into the bin
+    score: float  # mean score
+    right: Interval  # share of right candidates
+
+
+def list_bins(reliability: Reliability) -> Iterator[Bin]:
+    """Yield the bins that contain candidates, lowest scores first."""
+    edges, total = np.linspace(0, 1, BINS + 1), reliability.whole[:, 0].sum()
+    for index in np.flatnonzero(reliability.whole[:, 0]):
+        count, right, scores = reliability.whole[index]
+        drawn = reliability.draws[:, index]
+        # A draw may leave the bin empty; it then has no share of right candidates.
+        drawn = drawn[drawn[:, 0] > 0]
+        low, high = np.percentile(drawn[:, 1] / drawn[:, 0], TAILS)
+        yield Bin(
+            low=float(edges[index]),
+            high=float(edges[index + 1]),
+            share=float(count / total),
+            score=float(scores / count),
+            right=Interval(float(right / count), float(low), float(high)),
+        )
 
 
 def write_reliability(file: Path, results: Sequence[LakeResult]) -> None:
@@ -65,7 +95,7 @@ def _error(reliability: Reliability) -> str:
 
 
 def _draw_shares(panel: "Axes", reliability: Reliability) -> None:
-    bins = reliability.bins()
+    bins = [*list_bins(reliability)]
     right = [_PERCENT * score_bin.right.mean for score_bin in bins]
     below = [_PERCENT * (score_bin.right.mean - score_bin.right.low) for score_bin in bins]
     above = [_PERCENT * (score_bin.right.high - score_bin.right.mean) for score_bin in bins]
@@ -77,7 +107,7 @@ def _draw_shares(panel: "Axes", reliability: Reliability) -> None:
 
 
 def _draw_counts(panel: "Axes", reliability: Reliability) -> None:
-    bins = reliability.bins()
+    bins = [*list_bins(reliability)]
     panel.bar(
         [score_bin.low for score_bin in bins],
         [_PERCENT * score_bin.share for score_bin in bins],
