@@ -153,10 +153,7 @@ def is_bound_by_hashes(counts: LakeCounts) -> bool:
 
 _GROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
-_LIMITS = {
-    "memory.max": "memory.current",
-    "memory.limit_in_bytes": "memory.usage_in_bytes",
-}
+_LIMITS = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
 """For both versions of Linux control groups: the file with the limit, and the one with the use."""
 _CACHES = ("inactive_file", "total_inactive_file")
 """Counters of cached files, whose memory counts as used although the system frees it on demand."""

@@ -34,10 +34,7 @@ from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.routes import need_spark
 from datahub_hyperjoin.spark.session import OptionalSession, Session
-from datahub_hyperjoin.stages.composite_joins import (
-    find_composite_joins,
-    with_composite_joins,
-)
+from datahub_hyperjoin.stages.composite_joins import find_composite_joins, with_composite_joins
 from datahub_hyperjoin.stages.crosswalk_joins import (
     choose_evidence,
     collect_crosswalk_joins,
@@ -108,10 +105,7 @@ def _report_names(naming: Naming, progress: Progress) -> None:
 
 
 def index_lake(
-    profiles: Sequence[TableProfile],
-    config: ModelConfig,
-    facts: CatalogFacts,
-    progress: Progress,
+    profiles: Sequence[TableProfile], config: ModelConfig, facts: CatalogFacts, progress: Progress
 ) -> LakeIndex:
     """Find the key columns of a lake, and build its join graph and hypergraph."""
     require_extras(config)
@@ -192,9 +186,7 @@ def find(
     _report_findings(findings, progress)
     if catalog.filed:
         # Decisions name tables as DataHub does, whose URNs take long to import.
-        from datahub_hyperjoin.catalog.filed_decisions import (  # noqa: PLC0415
-            warn_of_unknown_columns,
-        )
+        from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns  # noqa: PLC0415
 
         warn_of_unknown_columns(catalog.filed, profiles, progress.warn)
     if config.sql:
@@ -274,12 +266,7 @@ def _with_sql(
     session: OptionalSession,
 ) -> Findings:
     # The parser of SQL takes long to import, and most runs of `hyperjoin find` write none.
-    from datahub_hyperjoin.sql import (  # noqa: PLC0415
-        FileAddresses,
-        LakeInSql,
-        SqlTest,
-        find_join_sql,
-    )
+    from datahub_hyperjoin.sql import FileAddresses, LakeInSql, SqlTest, find_join_sql  # noqa: PLC0415
 
     addresses = FileAddresses(folder=sql.folder, base=sql.files_at) if sql.folder else None
     shown = shown_first(findings.joins, findings.crosswalks)

@@ -169,11 +169,7 @@ class KeptFindings:
 
     @classmethod
     def of(
-        cls,
-        profiles: Sequence[TableProfile],
-        store: Store,
-        model: ModelConfig,
-        facts: CatalogFacts,
+        cls, profiles: Sequence[TableProfile], store: Store, model: ModelConfig, facts: CatalogFacts
     ) -> "KeptFindings":
         """Look for the findings of an earlier run with the same input."""
         # Nothing is kept if a network is trained or a language model asked, because the findings

@@ -78,11 +78,7 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     )
 
 
-def _combine(
-    tables: Sequence[Table],
-    listings: Mapping[str, Listing],
-    warn: Warn,
-) -> list[Table]:
+def _combine(tables: Sequence[Table], listings: Mapping[str, Listing], warn: Warn) -> list[Table]:
     """Combine the tables of the folder and of all connections, without duplicates."""
     tables = [*tables, *(table for listed, _ in listings.values() for table in listed)]
     for _, error in listings.values():
@@ -112,10 +108,7 @@ def _list_connection(
     key: str, connection: ConnectionConfig, session: Session, warn: Warn, count: Count
 ) -> list[Table]:
     # PySpark takes a quarter of a second to import; local files do not need it.
-    from datahub_hyperjoin.catalog.spark_tables import (  # noqa: PLC0415
-        scan_remote_folder,
-        scan_spark_catalog,
-    )
+    from datahub_hyperjoin.catalog.spark_tables import scan_remote_folder, scan_spark_catalog  # noqa: PLC0415
 
     source, selection = connection.source, replace(connection.selection, key=key)
     match source:

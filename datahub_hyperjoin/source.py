@@ -29,20 +29,13 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.catalog.catalog import Catalog, build_catalog_without_server
 from datahub_hyperjoin.catalog.databases import read_database_keys
-from datahub_hyperjoin.catalog.filed_decisions import (
-    read_written_decisions,
-)
+from datahub_hyperjoin.catalog.filed_decisions import read_written_decisions
 from datahub_hyperjoin.catalog.versions import SUPPORT, TERMS, stale_removal
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.client_errors import limit_answers
 from datahub_hyperjoin.decision_file import read_damaged_lines
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.emit import (
-    ReadBack,
-    WrittenStateHandler,
-    keep_changes,
-    mark_withdrawn,
-)
+from datahub_hyperjoin.emit import ReadBack, WrittenStateHandler, keep_changes, mark_withdrawn
 from datahub_hyperjoin.emit.pipelines import (
     OtherPipeline,
     find_older_pipelines,
@@ -50,12 +43,7 @@ from datahub_hyperjoin.emit.pipelines import (
     protected,
     read_other_pipelines,
 )
-from datahub_hyperjoin.emit.publish import (
-    PublishContext,
-    build_publication,
-    load_history,
-    publish,
-)
+from datahub_hyperjoin.emit.publish import PublishContext, build_publication, load_history, publish
 from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.find import FindConfig, LakeComparison, SqlConfig, compare, find
@@ -148,10 +136,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             processors.append(partial(mark_withdrawn, graph=self.ctx.graph, run_id=self.ctx.run_id))
             processors.append(self._read_back.watch)
             send_changes = partial(
-                keep_changes,
-                graph=self.ctx.graph,
-                count=self.report.count,
-                warn=self.report.warn,
+                keep_changes, graph=self.ctx.graph, count=self.report.count, warn=self.report.warn
             )
             processors.append(send_changes)
         return processors

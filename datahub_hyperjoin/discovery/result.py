@@ -14,11 +14,7 @@ from datahub_hyperjoin.decision_file import (
     editing_decision_file,
     read_damaged_lines,
 )
-from datahub_hyperjoin.discovery.errors import (
-    ForbiddenValuesError,
-    NoSqlError,
-    UnknownTableError,
-)
+from datahub_hyperjoin.discovery.errors import ForbiddenValuesError, NoSqlError, UnknownTableError
 from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
 from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, record_of, record_of_key
 from datahub_hyperjoin.findings import Findings

@@ -155,9 +155,7 @@ def _opened(
 def _read_decisions(decisions: Decisions, progress: RunProgress) -> tuple[WrittenDecision, ...]:
     if isinstance(decisions, str | Path):
         # It imports DataHub's URNs, which runs without decisions need not.
-        from datahub_hyperjoin.catalog.filed_decisions import (  # noqa: PLC0415
-            read_written_decisions,
-        )
+        from datahub_hyperjoin.catalog.filed_decisions import read_written_decisions  # noqa: PLC0415
 
         return read_written_decisions(Path(decisions), progress.warn)
     numbered = enumerate(decisions or (), start=1)

@@ -48,10 +48,7 @@ def describe(join: Join) -> Phrases:
 
 def summarize(join: Join) -> Phrases:
     """Describe a join in two phrases, for lists."""
-    return {
-        "join": join.arrows,
-        "means": f"{join.cardinality.words}; {decision_in_words(join)}",
-    }
+    return {"join": join.arrows, "means": f"{join.cardinality.words}; {decision_in_words(join)}"}
 
 
 def _role(join: Join) -> str:
@@ -341,9 +338,7 @@ _HEADERS = (
 
 
 def list_best_joins(
-    joins: Sequence[Join],
-    crosswalks: Sequence[CrosswalkJoin] = (),
-    named: Sequence[Join] = (),
+    joins: Sequence[Join], crosswalks: Sequence[CrosswalkJoin] = (), named: Sequence[Join] = ()
 ) -> str:
     """List the best joins as a text table."""
     rows = [*map(_row, joins[:_MAX_JOINS])]

@@ -95,11 +95,7 @@ class SparkEngine(OneWayEngine):
     dialect = SPARK
 
     def __init__(
-        self,
-        session: "SparkSession",
-        columns: Mapping[TableId, Collection[str]],
-        *,
-        timeout: float,
+        self, session: "SparkSession", columns: Mapping[TableId, Collection[str]], *, timeout: float
     ) -> None:
         super().__init__()
         self._session = session
@@ -117,10 +113,7 @@ class SparkEngine(OneWayEngine):
         named = name_in_sql(location.catalog, *location.schema.split("."), location.name)
         members = {path: tuple(path.split(".")) for path in self._columns[table.id]}
         # Few lakes need it.
-        from datahub_hyperjoin.spark.native.frames import (  # noqa: PLC0415
-            leaf_expressions,
-            load_frame,
-        )
+        from datahub_hyperjoin.spark.native.frames import leaf_expressions, load_frame  # noqa: PLC0415
 
         columns, _ = leaf_expressions(load_frame(self._session, location))
         binary = frozenset(each.path for each in columns if each.is_binary)

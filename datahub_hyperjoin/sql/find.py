@@ -19,14 +19,7 @@ from datahub_hyperjoin.sql.write import (
     comparisons,
     sides_of,
 )
-from datahub_hyperjoin.tables import (
-    ColumnId,
-    ColumnProfile,
-    DataType,
-    Table,
-    TableId,
-    TableProfile,
-)
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableId, TableProfile
 from datahub_hyperjoin.value_forms import Notation, ValueForm, notation_of
 
 _NO_NOTATIONS: Notations = (None, None)

@@ -27,9 +27,7 @@ from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.sql.engines import SparkEngine, SqlEngine
-from datahub_hyperjoin.sql.errors import (
-    NoStatementError,
-)
+from datahub_hyperjoin.sql.errors import NoStatementError
 from datahub_hyperjoin.sql.find import LakeInSql, agrees, find_statement, write_statement
 from datahub_hyperjoin.sql.write import columns_in_order, sides_of
 from datahub_hyperjoin.tables import TableId

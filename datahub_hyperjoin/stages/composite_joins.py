@@ -8,14 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
-from datahub_hyperjoin.joins import (
-    Cardinality,
-    CatalogEvidence,
-    Join,
-    Role,
-    Verdict,
-    sort_joins,
-)
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Join, Role, Verdict, sort_joins
 from datahub_hyperjoin.model.composite import (
     MIN_PROBABILITY,
     CompositeReference,

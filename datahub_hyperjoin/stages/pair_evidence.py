@@ -25,14 +25,7 @@ from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.counting import NoteUnread, log_unread
 from datahub_hyperjoin.spark.verification.key_search import search_keys
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, size_to_read, verify_joins
-from datahub_hyperjoin.tables import (
-    ColumnId,
-    ColumnProfile,
-    Pair,
-    Table,
-    TableId,
-    TableProfile,
-)
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, Table, TableId, TableProfile
 from datahub_hyperjoin.value_forms import Notation
 
 
@@ -104,9 +97,7 @@ class DataReader:
         measured: Mapping[Bridge, Evidence] = {}
         if changed:
             # Few lakes have crosswalks.
-            from datahub_hyperjoin.spark.verification.bridges import (  # noqa: PLC0415
-                verify_bridges,
-            )
+            from datahub_hyperjoin.spark.verification.bridges import verify_bridges  # noqa: PLC0415
 
             steps = (step for bridge in changed for step in bridge.steps)
             read = self._tables_of(column for step in steps for column in step)
