@@ -265,14 +265,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         try:
             write_page(
                 page,
-                profiles=findings.profiles,
-                keys=findings.keys,
-                suggestions=findings.suggestions,
-                joins=findings.joins,
-                declared=findings.declared,
-                crosswalks=findings.crosswalks,
-                statements=findings.statements,
-                contributions=findings.contributions,
+                findings,
                 filed=catalog.filed,
                 file=file.name,
                 damaged=read_damaged_lines(file),

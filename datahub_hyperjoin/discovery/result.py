@@ -24,6 +24,7 @@ from datahub_hyperjoin.names import ends_in
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.wording import number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +177,8 @@ class FoundJoins:
             FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
-        self._decide(join, Verdict.ACCEPTED, by=by, reason=reason)
+        new = self._filed(join, Verdict.ACCEPTED, by=by, reason=reason)
+        self._change(lambda earlier: _with_decision(earlier, new))
 
     def reject(self, join: Join | CrosswalkJoin, *, by: str = "", reason: str = "") -> None:
         """Reject a join: later runs never suggest it.
@@ -191,7 +193,8 @@ class FoundJoins:
             FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
-        self._decide(join, Verdict.REJECTED, by=by, reason=reason)
+        new = self._filed(join, Verdict.REJECTED, by=by, reason=reason)
+        self._change(lambda earlier: _with_decision(earlier, new))
 
     def undo(self, decided: Join | CrosswalkJoin | WrittenDecision) -> tuple[WrittenDecision, ...]:
         """Remove the decision about a join, if any.
@@ -207,12 +210,7 @@ class FoundJoins:
             FaultyDecisionsError: The file cannot be read.
             UnwritablePathError: The file cannot be written.
         """
-        written = (
-            decided
-            if isinstance(decided, WrittenDecision)
-            else _build_written_decision(_decided_columns(decided), self._tables, Verdict.REJECTED)
-        )
-        [filed] = _find_decided_tables([written], self._tables)
+        filed = self._filed(decided, Verdict.REJECTED)
         before, after = self._change(lambda earlier: _without_decision(earlier, filed))
         kept = {*map(id, after)}
         return tuple(each.written for each in before if id(each) not in kept)
@@ -256,19 +254,11 @@ class FoundJoins:
         from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (half a second)
         from datahub_hyperjoin.storage import temporary_folder  # noqa: PLC0415
 
-        found = self.findings
         with temporary_folder() as folder:
             page = Path(path) if path else folder / "joins.html"
             write_page(
                 page,
-                profiles=found.profiles,
-                keys=found.keys,
-                suggestions=found.suggestions,
-                joins=found.joins,
-                declared=found.declared,
-                crosswalks=found.crosswalks,
-                statements=found.statements,
-                contributions=found.contributions,
+                self.findings,
                 filed=self.filed,
                 file=self.file.name if self.file else "decisions.csv",
                 damaged=read_damaged_lines(self.file) if self.file else (),
@@ -295,14 +285,23 @@ class FoundJoins:
             raise NoSqlError.because(name, statement.reason)
         return statement
 
-    def _decide(
-        self, join: Join | CrosswalkJoin, verdict: Verdict, *, by: str, reason: str
-    ) -> None:
-        written = _build_written_decision(
-            _decided_columns(join), self._tables, verdict, by=by, reason=reason
-        )
+    def _filed(
+        self,
+        decided: Join | CrosswalkJoin | WrittenDecision,
+        verdict: Verdict,
+        *,
+        by: str = "",
+        reason: str = "",
+    ) -> FiledDecision:
+        """Return a decision about a join, with the tables that it names."""
+        if isinstance(decided, WrittenDecision):
+            written = decided
+        else:
+            ends = ((decided.left, decided.right),)
+            columns = ends if isinstance(decided, CrosswalkJoin) else decided.pairs
+            written = _written_decision(columns, self._tables, verdict, by, reason)
         [filed] = _find_decided_tables([written], self._tables)
-        self._change(lambda earlier: _with_decision(earlier, filed))
+        return filed
 
     def _change(
         self, change: Callable[[Sequence[FiledDecision]], Sequence[FiledDecision]]
@@ -327,9 +326,7 @@ class FoundJoins:
 
     @property
     def _counts(self) -> str:
-        joins, tables = len(self), len(self.tables)
-        nouns = "join" if joins == 1 else "joins", "table" if tables == 1 else "tables"
-        return f"{joins} {nouns[0]} of {tables} {nouns[1]}"
+        return f"{number_of(len(self), 'join')} of {number_of(len(self.tables), 'table')}"
 
     @cached_property
     def _names(self) -> dict[str, TableId]:
@@ -363,18 +360,8 @@ class FoundJoins:
         return sorted({*titles, *ends})
 
 
-def _decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
-    """Return the pairs of columns by which a decision identifies a join."""
-    return ((join.left, join.right),) if isinstance(join, CrosswalkJoin) else join.pairs
-
-
-def _build_written_decision(
-    columns: JoinedColumns,
-    tables: Sequence[TableId],
-    verdict: Verdict,
-    *,
-    by: str = "",
-    reason: str = "",
+def _written_decision(
+    columns: JoinedColumns, tables: Sequence[TableId], verdict: Verdict, by: str, reason: str
 ) -> WrittenDecision:
     """Build a decision about a join as the file of decisions stores it."""
     # DataHub's URNs take longer to import than all else here, and most runs decide nothing.

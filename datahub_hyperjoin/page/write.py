@@ -6,26 +6,20 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from datahub_hyperjoin.decision_file import FiledDecision
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
-    CrosswalkJoin,
-    Join,
-    JoinedColumns,
     Role,
-    Statement,
-    Suggestion,
     lone_joins,
 )
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page.contents import Contents, ExportChoices, JoinRow, list_contents
 from datahub_hyperjoin.page.translations import Translations
 from datahub_hyperjoin.storage import replacing
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId, TableProfile
+from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.visible import unseen_in_javascript, visible
 
 
@@ -107,17 +101,10 @@ def _row(filed: FiledDecision, names: Mapping[TableId | None, str]) -> _Row:
 _TITLE = "Suggested joins"
 
 
-def write_page(  # noqa: PLR0913 - one for each part of the page
+def write_page(
     path: Path,
+    found: Findings,
     *,
-    profiles: Sequence[TableProfile],
-    keys: Sequence[ColumnId],
-    suggestions: Sequence[Suggestion],
-    joins: Sequence[Join],
-    declared: Sequence[Join] = (),
-    crosswalks: Sequence[CrosswalkJoin] = (),
-    statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
-    contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
     filed: Sequence[FiledDecision] = (),
     file: str = "decisions.csv",
     damaged: Sequence[str] = (),
@@ -130,29 +117,23 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
 
     Args:
         path: Path of the file; missing folders are created.
-        profiles: Profiles of all tables, including those with an error.
-        keys: The key columns.
-        suggestions: The suggestions for the key columns.
-        joins: The suggested joins, with evidence.
-        declared: The joins of foreign keys that no values confirm.
-        crosswalks: The joins in two steps, of which the page adds those without a direct join.
-        statements: The SQL of joins, or the reasons why they have none.
-        contributions: The signals of joins, by their first pairs of columns.
+        found: The findings. Of the joins in two steps, the page adds those without a direct join.
         filed: The decisions of the recipe's file, which the page shows and downloads again.
         file: Name of the file of decisions that the page downloads.
         damaged: Lines of the recipe's file that hold no decision, which the page downloads again.
         values: Whether the page shows a few values of the joined columns, except personal ones.
     """
-    lone = [*lone_joins(crosswalks, joins)]
+    profiles, joins = found.profiles, found.joins
+    lone = [*lone_joins(found.crosswalks, joins)]
     contents = list_contents(
         profiles,
-        keys=keys,
-        suggestions=suggestions,
+        keys=found.keys,
+        suggestions=found.suggestions,
         joins=joins,
-        declared=declared,
+        declared=found.declared,
         lone=lone,
-        statements=statements,
-        contributions=contributions,
+        statements=found.statements,
+        contributions=found.contributions,
         values=values,
     )
     readable = [profile.table.id for profile in profiles if not profile.fault]
@@ -162,7 +143,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         counts={
             "tables": len(readable),
             "columns": sum(len(profile.columns) for profile in profiles),
-            "key columns": len(keys),
+            "key columns": len(found.keys),
             "joins": len(joins),
             "references": sum(join.role is Role.REFERENCE for join in joins),
             **({"further joins in two steps": len(lone)} if lone else {}),

@@ -18,7 +18,7 @@ import numpy as np
 from tabulate import tabulate
 
 from browser.chromium import Tab, browse
-from browser.pages import EVIDENCE, column, profiles
+from browser.pages import EVIDENCE, column, profiles, write_found
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
@@ -28,7 +28,6 @@ from datahub_hyperjoin.joins import (
     Statement,
 )
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
-from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import ColumnId
 
 TABLES, JOINS = 2_000, 5_000
@@ -119,7 +118,7 @@ def write(path: Path, *, tables: int, joins: int) -> None:
         )
         for join in found
     }
-    write_page(
+    write_found(
         path,
         profiles=profiles(*columns),
         keys=columns,

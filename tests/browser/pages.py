@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from datahub_hyperjoin.decision_file import FiledDecision
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
@@ -107,6 +109,20 @@ PLANES = column("nycflights13/planes.tailnum")
 TEAMS = column("lahman/Teams.teamID")
 
 
+def write_found(
+    path: Path,
+    *,
+    filed: Sequence[FiledDecision] = (),
+    file: str = "decisions.csv",
+    damaged: Sequence[str] = (),
+    values: bool = False,
+    **found: Any,  # noqa: ANN401 (the fields of findings)
+) -> None:
+    """Write the page of some findings."""
+    findings = Findings(model_version="", **found)
+    write_page(path, findings, filed=filed, file=file, damaged=damaged, values=values)
+
+
 def write(
     path: Path,
     columns: Sequence[ColumnId],
@@ -114,7 +130,7 @@ def write(
     suggestions: Sequence[Suggestion] = (),
     extra: Sequence[TableProfile] = (),
 ) -> str:
-    write_page(
+    write_found(
         path,
         profiles=[*profiles(*columns), *extra],
         keys=columns,

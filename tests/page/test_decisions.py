@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from browser import chromium
 from browser.chromium import Tab
-from browser.pages import FLIGHTS, PLANES, TEAMS, column, join, profiles, write
+from browser.pages import FLIGHTS, PLANES, TEAMS, column, join, profiles, write, write_found
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.write import list_decisions
 from datahub_hyperjoin.tables import ColumnId, TableId
 from lakes.written_decisions import decisions
@@ -69,7 +68,7 @@ def write_decided(
     path: Path, *decided: FiledDecision, file: str = "decisions.csv", damaged: Sequence[str] = ()
 ) -> str:
     columns = sorted([FLIGHTS, PLANES, TEAMS, PARKS, GAMES])
-    write_page(
+    write_found(
         path,
         profiles=profiles(*columns),
         keys=columns,

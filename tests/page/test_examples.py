@@ -17,8 +17,8 @@ from browser.pages import (
     profiles,
     refers,
     write,
+    write_found,
 )
-from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.tables import ColumnId, TableProfile
 
@@ -86,7 +86,7 @@ def test_a_page_with_values_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert data_of(text)["examples"] == data_of(text)["unmatched"] == {}
     assert stat.S_IMODE(path.stat().st_mode) != 0o600
     columns = [FLIGHTS, PLANES]
-    write_page(
+    write_found(
         path,
         profiles=[*profiles(*columns), profile(TEAMS.table, fault="is an empty file")],
         keys=columns,

@@ -14,14 +14,14 @@ import pytest
 
 from browser import chromium
 from browser.chromium import Tab
-from browser.pages import FLIGHTS, PLANES, column, join, profiles
+from browser.pages import FLIGHTS, PLANES, column, join, profiles, write_found
 from datahub_hyperjoin.decision_file import (
     FiledDecision,
     WrittenDecision,
     read_decision_file,
 )
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.page import local, write_page
+from datahub_hyperjoin.page import local
 from datahub_hyperjoin.page.errors import NoPageError, PortInUseError
 from datahub_hyperjoin.page.local import LocalPage, LocalServer
 from lakes.written_decisions import write_decision_file
@@ -62,7 +62,7 @@ def file(tmp_path: Path) -> Path:
 def page(tmp_path: Path, file: Path) -> LocalPage:
     path = tmp_path / "joins.html"
     columns = sorted([FLIGHTS, PLANES, PARKS, GAMES])
-    write_page(
+    write_found(
         path,
         profiles=profiles(*columns),
         keys=columns,

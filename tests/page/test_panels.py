@@ -10,10 +10,18 @@ import pytest
 
 from browser import chromium
 from browser.chromium import Tab
-from browser.pages import EVIDENCE, column, holding, profiled, profiles, refers, undeclared
+from browser.pages import (
+    EVIDENCE,
+    column,
+    holding,
+    profiled,
+    profiles,
+    refers,
+    undeclared,
+    write_found,
+)
 from datahub_hyperjoin.joins import Cardinality, Join, Statement
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
-from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile
 
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
@@ -55,7 +63,7 @@ def _profile(id_: ColumnId) -> ColumnProfile:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path, joins = tmp_path_factory.mktemp("panels") / "joins.html", _joins()
     columns = sorted({end for join in joins for end in (join.left, join.right)})
-    write_page(
+    write_found(
         path,
         profiles=[
             replace(table, columns=tuple(_profile(each.id) for each in table.columns))

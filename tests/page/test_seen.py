@@ -11,10 +11,9 @@ import yaml
 
 from browser import chromium
 from browser.chromium import Tab
-from browser.pages import EVIDENCE, profiles, refers
+from browser.pages import EVIDENCE, profiles, refers, write_found
 from datahub_hyperjoin.export.names import needs_quotes
 from datahub_hyperjoin.joins import Cardinality, Statement
-from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible_lines
 from lakes.evil_names import EVIL
@@ -31,7 +30,7 @@ STATEMENT = Statement(sql='SELECT "\u202e"\nFROM victims', dialect="postgres", r
 def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     folder = tmp_path_factory.mktemp("seen")
     joins = [replace(refers(end, KEY), evidence=TO_ONE) for end in ENDS]
-    write_page(
+    write_found(
         folder / "joins.html",
         profiles=profiles(KEY, *ENDS),
         keys=[KEY, *ENDS],

@@ -15,11 +15,10 @@ import yaml
 
 from browser import chromium
 from browser.chromium import Tab
-from browser.pages import EVIDENCE, column, profiles, refers, undeclared
+from browser.pages import EVIDENCE, column, profiles, refers, undeclared, write_found
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts, Statement, Verdict
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
-from datahub_hyperjoin.page import write_page
 
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
 
@@ -72,7 +71,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         right_columns=("id",),
         verdict=Verdict.REJECTED,
     )
-    write_page(
+    write_found(
         path,
         profiles=profiles(*columns),
         keys=columns,
@@ -155,7 +154,7 @@ def test_the_sides_of_a_join_have_different_names(browser: Tab, tmp_path: Path) 
     ]
     columns = sorted({end for join in joins for end in (join.left, join.right)})
     path = tmp_path / "joins.html"
-    write_page(path, profiles=profiles(*columns), keys=columns, suggestions=(), joins=joins)
+    write_found(path, profiles=profiles(*columns), keys=columns, suggestions=(), joins=joins)
     tab = opened(browser, path)
     sides = tab.run(
         "[...document.querySelectorAll('.overlap')].map((one) => "

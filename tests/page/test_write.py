@@ -20,6 +20,7 @@ from browser.pages import (
     profiles,
     suggestion,
     write,
+    write_found,
 )
 from datahub_hyperjoin.joins import (
     Bridge,
@@ -27,7 +28,6 @@ from datahub_hyperjoin.joins import (
     Join,
     Statement,
 )
-from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.contents import MOST_JOINS
 from datahub_hyperjoin.tables import (
     ColumnId,
@@ -86,7 +86,7 @@ def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps(
     )
     path = tmp_path / "joins.html"
     columns = sorted([FLIGHTS, PLANES, TEAMS, code, name])
-    write_page(
+    write_found(
         path,
         profiles=profiles(*columns),
         keys=columns,
@@ -116,7 +116,7 @@ def test_a_join_has_the_sql_that_was_run_or_the_reason_why_there_is_none(tmp_pat
     )
     path = tmp_path / "joins.html"
     ends = [end for join in joins for end in (join.left, join.right)]
-    write_page(
+    write_found(
         path,
         profiles=profiles(*ends),
         keys=ends,
