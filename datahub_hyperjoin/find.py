@@ -145,10 +145,6 @@ def embed(
     return encoding
 
 
-def _pair_of(suggestion: Suggestion) -> Pair:
-    return pair_of(suggestion.query, suggestion.candidate)
-
-
 def _report_findings(findings: Findings, progress: Progress) -> None:
     composite = sum(bool(join.further) for join in findings.joins)
     progress.count("suggestions", len(findings.suggestions))
@@ -179,9 +175,7 @@ def find(
     Returns:
         Suggestions and joins, with the profiles that they are based on.
     """
-    starts = _starts(catalog, config, session)
-    with progress.stage("Profiling tables"):
-        profiles, facts = _read(catalog, config.profile, progress, starts)
+    profiles, facts, starts = _read(catalog, config, progress, session)
     findings = _find(profiles, facts, config, progress, starts)
     _report_findings(findings, progress)
     if catalog.filed:
@@ -203,25 +197,21 @@ def compare(
     Returns:
         The findings with what they follow from, and the catalog facts.
     """
-    starts = _starts(catalog, config, session)
-    with progress.stage("Profiling tables"):
-        profiles, facts = _read(catalog, config.profile, progress, starts)
+    profiles, facts, starts = _read(catalog, config, progress, session)
     return _compare_values(profiles, facts, config, progress, starts), facts
 
 
-def _starts(catalog: Catalog, config: FindConfig, session: OptionalSession) -> OptionalSession:
-    if config.spares_spark and not need_spark(catalog.tables, config.profile):
-        return lambda: None
-    return session
-
-
 def _read(
-    catalog: Catalog, config: ProfileConfig, progress: Progress, session: OptionalSession
-) -> tuple[tuple[TableProfile, ...], CatalogFacts]:
-    read = read_profiles(catalog.tables, session, config, progress)
-    profiles = drop_unknown_columns(read, catalog.facts, progress)
-    paths = (column.id for each in profiles for column in each.columns)
-    return profiles, catalog.facts.spelled_by(paths)
+    catalog: Catalog, config: FindConfig, progress: Progress, session: OptionalSession
+) -> tuple[tuple[TableProfile, ...], CatalogFacts, OptionalSession]:
+    """Profile the tables; return also the catalog's facts, spelled as in them, and the session."""
+    needs_spark = not config.spares_spark or need_spark(catalog.tables, config.profile)
+    starts: OptionalSession = session if needs_spark else lambda: None
+    with progress.stage("Profiling tables"):
+        read = read_profiles(catalog.tables, starts, config.profile, progress)
+        profiles = drop_unknown_columns(read, catalog.facts, progress)
+        paths = (column.id for each in profiles for column in each.columns)
+        return profiles, catalog.facts.spelled_by(paths), starts
 
 
 def _find(
@@ -336,7 +326,8 @@ def _compare_values(
     reader = DataReader(index, tables, session, store, unverified.add)
     with progress.stage("Verifying on the data"):
         # A probable reference is verified even if the ranking did not select the pair.
-        pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
+        ends = {pair_of(each.query, each.candidate) for each in ranked}
+        pairs = sorted(propose_references(index) | ends)
         direct, bridged = measure_with_crosswalks(pairs, reader)
         evidence = choose_evidence(direct, bridged, accepted=accepted)
     with progress.stage("Deciding roles"):
@@ -348,7 +339,7 @@ def _compare_values(
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
     joins = with_row_counts(with_crosswalks(joins, crosswalks), profiles)
-    ends = [(join.left, join.right) for join in joins]
+    joined = [(join.left, join.right) for join in joins]
     findings = Findings(
         profiles=profiles,
         keys=tuple(index.lake.ids[key] for key in np.asarray(index.keys)),
@@ -357,7 +348,7 @@ def _compare_values(
         domains=find_domains(joins, dict(zip(index.lake.ids, index.lake.profiles, strict=True))),
         crosswalks=crosswalks,
         unverified=frozenset(unverified),
-        contributions=list_contributions(index, encoding.embeddings, ends, model.ranking.scoring),
+        contributions=list_contributions(index, encoding.embeddings, joined, model.ranking.scoring),
         model_version=f"{__version__}-{encoding.fingerprint}",
     )
     return LakeComparison(

@@ -135,28 +135,16 @@ class _Record:
 
     @classmethod
     def of(cls, findings: Findings, counts: Mapping[str, float]) -> "_Record":
-        return cls(
-            keys=findings.keys,
-            suggestions=findings.suggestions,
-            joins=findings.joins,
-            model_version=findings.model_version,
-            domains=findings.domains,
-            crosswalks=findings.crosswalks,
-            contributions=tuple(findings.contributions.items()),
-            counts=counts,
-        )
+        same = {name: getattr(findings, name) for name in _SAME}
+        return cls(**same, contributions=tuple(findings.contributions.items()), counts=counts)
 
     def findings(self, profiles: tuple[TableProfile, ...]) -> Findings:
-        return Findings(
-            profiles=profiles,
-            keys=self.keys,
-            suggestions=self.suggestions,
-            joins=self.joins,
-            model_version=self.model_version,
-            domains=self.domains,
-            crosswalks=self.crosswalks,
-            contributions=dict(self.contributions),
-        )
+        same = {name: getattr(self, name) for name in _SAME}
+        return Findings(profiles=profiles, contributions=dict(self.contributions), **same)
+
+
+_SAME = ("keys", "suggestions", "joins", "model_version", "domains", "crosswalks")
+"""The fields that findings and their record have alike."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ and decide which of them hold. Results of earlier runs are reused.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Join, Role, Verdict, sort_joins
 from datahub_hyperjoin.model.composite import (
     MIN_PROBABILITY,
@@ -79,7 +79,9 @@ def _with_declared(
     """Add declared composite foreign keys to the proposed references."""
     known = set(index.lake.ids)
     declared = {
-        frozenset(key.pairs): _proposal(key)
+        frozenset(key.pairs): Proposal(
+            pairs=tuple(sorted(key.pairs)), names=1.0, declared=key.title
+        )
         for key in facts.foreign_keys
         if key.is_composite and all(column in known for pair in key.pairs for column in pair)
     }
@@ -87,24 +89,20 @@ def _with_declared(
     return [*declared.values(), *others]
 
 
-def _proposal(key: ForeignKey) -> Proposal:
-    return Proposal(pairs=tuple(sorted(key.pairs)), names=1.0, declared=key.title)
-
-
 def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) -> Join:
     """Convert a composite reference to a join."""
     distinct = {profile.id: profile.distinct for profile in index.lake.profiles}
     # The most distinct pair leads; one that consists of the same column twice must not.
     pairs = sorted(reference.pairs, key=lambda pair: (pair[0] == pair[1], -distinct[pair[1]], pair))
-    evidence = reference.evidence.evidence
+    left, right = pairs[0]
     join = Join(
-        left=pairs[0][0],
-        right=pairs[0][1],
+        left=left,
+        right=right,
         joinability=joinability_of(reference.probability),
-        evidence=evidence,
+        evidence=reference.evidence.evidence,
         catalog=_catalog_evidence(reference, facts),
         role=Role.ONE_TO_ONE if is_one_to_one(reference) else Role.REFERENCE,
-        referenced=pairs[0][1],
+        referenced=right,
         further=tuple(pairs[1:]),
     )
     return _sorted(join)
@@ -112,15 +110,7 @@ def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) 
 
 def _sorted(join: Join) -> Join:
     """Swap the two sides of a join if its right column sorts before its left column."""
-    if join.left <= join.right:
-        return join
-    return replace(
-        join,
-        left=join.right,
-        right=join.left,
-        evidence=join.measured.reversed,
-        further=tuple((right, left) for left, right in join.further),
-    )
+    return join if join.left <= join.right else join.reversed
 
 
 def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:

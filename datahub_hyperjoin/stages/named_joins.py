@@ -4,11 +4,11 @@ A table may have no rows, a column no values, and a table may not be readable at
 keys are declared nevertheless, and unverified is not refuted.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
-from datahub_hyperjoin.joins import Join, KnownNamesakes, Role, Verdict, best_scores, sort_joins
+from datahub_hyperjoin.joins import Join, Role, Verdict, best_scores, sort_joins
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
@@ -63,15 +63,15 @@ def find_named_joins(
     unread = {table.id for table in described}
     decisions = _Decisions(index, facts, config.ranking.min_joinability)
     scores = best_scores(rank(index, index.names.vectors(), by_names))
-    for pair in decisions.referring:
-        scores.setdefault(pair, 0.0)
+    ids = index.lake.ids
+    for column, (key, _) in index.references.best.items():
+        scores.setdefault(pair_of(ids[column], ids[key]), 0.0)
     joins = (
         decisions.join(pair, score)
         for pair, score in scores.items()
         if any(end.table in unread for end in pair)
     )
-    found = filter(None, joins)
-    return tuple(sort_joins(found))
+    return tuple(sort_joins(filter(None, joins)))
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,6 @@ class _Decisions:
     index: LakeIndex
     facts: CatalogFacts
     min_joinability: float
-
-    @property
-    def referring(self) -> Iterator[Pair]:
-        """All columns that probably refer to a key, each paired with this key."""
-        ids = self.index.lake.ids
-        for column, (key, _) in self.index.references.best.items():
-            yield pair_of(ids[column], ids[key])
 
     def join(self, pair: Pair, score: float) -> Join | None:
         """Convert a pair to a join if names or the catalog suggest it; otherwise return None."""
@@ -103,6 +96,10 @@ class _Decisions:
             key, references, role = None, (), Role.SAME_DOMAIN
         else:
             return None
+        namesakes = None
+        if key and not catalog.is_confirmed:
+            referring = self.index.lake.index_of[pair[0] if key == pair[1] else pair[1]]
+            namesakes = self.index.relations.namesakes_of(referring)
         return Join(
             left=pair[0],
             right=pair[1],
@@ -111,15 +108,8 @@ class _Decisions:
             catalog=catalog,
             role=role,
             referenced=key,
-            namesakes=None if catalog.is_confirmed else self._namesakes(pair, key),
+            namesakes=namesakes,
         )
-
-    def _namesakes(self, pair: Pair, key: ColumnId | None) -> KnownNamesakes | None:
-        """Return what is known of the columns that have the same name as the referring column."""
-        if key is None:
-            return None
-        referring = pair[0] if key == pair[1] else pair[1]
-        return self.index.relations.namesakes_of(self.index.lake.index_of[referring])
 
     def _reference(self, pair: Pair) -> tuple[ColumnId | None, float]:
         """Return the referenced column of a pair, and the reference's probability."""
@@ -150,15 +140,15 @@ def find_unverified_keys(
     for key in sorted(facts.foreign_keys, key=lambda each: (each.is_composite, each.pairs)):
         ends = [column for pair in key.pairs for column in pair]
         is_known = all(column.table in faulty or column in with_values for column in ends)
-        if is_known and not all(with_values.get(column) for column in ends):
-            for join in _join(key, facts, taken):
-                taken.add(pair_of(join.left, join.right))
-                found.append(join)
+        is_empty = not all(with_values.get(column) for column in ends)
+        if is_known and is_empty and (join := _join(key, facts, taken)):
+            taken.add(pair_of(join.left, join.right))
+            found.append(join)
     return tuple(sorted(found, key=lambda join: (join.left, join.right)))
 
 
-def _join(key: ForeignKey, facts: CatalogFacts, taken: Collection[Pair]) -> Iterator[Join]:
-    """Yield the join of a foreign key, unless people rejected it or there is one already."""
+def _join(key: ForeignKey, facts: CatalogFacts, taken: Collection[Pair]) -> Join | None:
+    """Return the join of a foreign key, unless people rejected it or there is one already."""
     # A relationship is named by its first pair of columns, so no two joins may share it.
     # DataHub's URNs take long to import, and files declare no foreign keys.
     from datahub_hyperjoin.metadata.relationships import catalog_evidence  # noqa: PLC0415
@@ -166,22 +156,16 @@ def _join(key: ForeignKey, facts: CatalogFacts, taken: Collection[Pair]) -> Iter
     evidence = replace(catalog_evidence(key.pairs, facts), declared=key.title)
     free = [pair for pair in key.pairs if pair[0] != pair[1] and pair_of(*pair) not in taken]
     if not free or evidence.verdict is Verdict.REJECTED:
-        return
+        return None
     referring, referenced = free[0]
-    is_turned = referenced < referring
-    pairs = [free[0], *(pair for pair in key.pairs if pair != free[0])]
-    turned = [_sorted(pair, is_turned=is_turned) for pair in pairs]
-    yield Join(
-        left=turned[0][0],
-        right=turned[0][1],
+    join = Join(
+        left=referring,
+        right=referenced,
         joinability=joinability_of(1.0),
         evidence=None,
         catalog=evidence,
         role=Role.REFERENCE,
         referenced=referenced,
-        further=tuple(turned[1:]),
+        further=tuple(pair for pair in key.pairs if pair != free[0]),
     )
-
-
-def _sorted(pair: tuple[ColumnId, ColumnId], *, is_turned: bool) -> tuple[ColumnId, ColumnId]:
-    return (pair[1], pair[0]) if is_turned else pair
+    return join.reversed if referenced < referring else join

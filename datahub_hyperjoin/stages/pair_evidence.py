@@ -29,13 +29,6 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, Table, Table
 from datahub_hyperjoin.value_forms import Notation
 
 
-def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """Find the entity kind that the two columns of each pair share."""
-    number = index.lake.index_of
-    kinds = ((pair, index.entities.kind(number[pair[0]], number[pair[1]])) for pair in pairs)
-    return {pair: kind for pair, kind in kinds if kind}
-
-
 def _name_ways(
     kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
 ) -> dict[Pair, str]:
@@ -43,8 +36,6 @@ def _name_ways(
     named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
     return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
 
-
-_KEYS, _EVIDENCE = "composite_keys", "composite_evidence"
 
 TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
 """The paths of the columns of each key, by table."""
@@ -63,7 +54,9 @@ class DataReader:
     def pairs(self, pairs: Sequence[Pair]) -> dict[Pair, Evidence]:
         """Measure each pair of columns; pairs whose tables cannot be read are left out."""
         lake, store = self.index.lake, self.store
-        kinds = _recognise_kinds(self.index, pairs)
+        number, kind_of = lake.index_of, self.index.entities.kind
+        shared = {(one, other): kind_of(number[one], number[other]) for one, other in pairs}
+        kinds = {pair: kind for pair, kind in shared.items() if kind}
         ways = _name_ways(kinds, lake.notations, pairs)
         stored = store.evidence(pairs, self.tables, ways)
         changed = [pair for pair in pairs if pair not in stored]
@@ -123,68 +116,54 @@ class DataReader:
 
     def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
         """Search the given columns of each table for composite keys."""
-        names = {
-            search: result_key([self._by_id[search.table]], repr(search)) for search in searches
-        }
-        kept = self.store.results(_KEYS)
-        found = {
-            search.table: tuple(map(tuple, json.loads(kept[name])))
-            for search, name in names.items()
-            if name in kept
-        }
-        changed = [search for search in searches if search.table not in found]
-        tables = [self._by_id[search.table] for search in changed]
-        session = session_for(tables, self.session, self.store.config)
-        read = search_keys(session, tables, changed, self.store.config)
-        for search in changed:
-            if search.table not in read:
-                self.note_unread(search.table)
-        found |= read
-        self.store.keep_results(
-            _KEYS,
-            {
-                name: json.dumps(found[search.table])
-                for search, name in names.items()
-                if search.table in found
-            },
+        by_id = self._by_id
+
+        def search_tables(changed: list[KeySearch]) -> dict[KeySearch, tuple[tuple[str, ...], ...]]:
+            tables = [by_id[search.table] for search in changed]
+            session = session_for(tables, self.session, self.store.config)
+            read = search_keys(session, tables, changed, self.store.config)
+            for search in changed:
+                if search.table not in read:
+                    self.note_unread(search.table)
+            return {search: read[search.table] for search in changed if search.table in read}
+
+        found = self.store.reuse_results(
+            "composite_keys",
+            {search: result_key([by_id[search.table]], repr(search)) for search in searches},
+            search_tables,
+            dump=json.dumps,
+            load=lambda text: tuple(map(tuple, json.loads(text))),
         )
         # Tables without keys are stored, too, so that they are not searched again.
-        return {table: keys for table, keys in found.items() if keys}
+        return {search.table: keys for search, keys in found.items() if keys}
 
     def composites(self, references: Sequence[ColumnPairs]) -> dict[ColumnPairs, CompositeEvidence]:
         """Measure composite references on all rows of their tables."""
-        names = {reference: self._name(reference) for reference in references}
-        kept = self.store.results(_EVIDENCE)
-        measured = {
-            reference: _from_json(kept[name]) for reference, name in names.items() if name in kept
-        }
-        changed = [reference for reference in references if reference not in measured]
-        ends = {
-            column.table: None for reference in changed for pair in reference for column in pair
-        }
-        tables = [self._by_id[table] for table in ends]
-        measured |= verify_composites(
-            session_for(tables, self.session, self.store.config),
-            tables,
-            changed,
-            texts=self.index.lake.texts,
-            config=self.store.config,
-            note_unread=self.note_unread,
+
+        def measure(changed: list[ColumnPairs]) -> Mapping[ColumnPairs, CompositeEvidence]:
+            ends = (column.table for pairs in changed for pair in pairs for column in pair)
+            tables = [self._by_id[table] for table in dict.fromkeys(ends)]
+            return verify_composites(
+                session_for(tables, self.session, self.store.config),
+                tables,
+                changed,
+                texts=self.index.lake.texts,
+                config=self.store.config,
+                note_unread=self.note_unread,
+            )
+
+        return self.store.reuse_results(
+            "composite_evidence",
+            {reference: self._name(reference) for reference in references},
+            measure,
+            dump=lambda evidence: json.dumps(asdict(evidence)),
+            load=_from_json,
         )
-        self.store.keep_results(
-            _EVIDENCE,
-            {names[reference]: _to_json(evidence) for reference, evidence in measured.items()},
-        )
-        return measured
 
     def _name(self, reference: ColumnPairs) -> str:
         ends = [column.table for column in reference[0]]
         paths = repr([[column.path for column in pair] for pair in reference])
         return result_key([self._by_id[table] for table in ends], paths)
-
-
-def _to_json(evidence: CompositeEvidence) -> str:
-    return json.dumps(asdict(evidence))
 
 
 def _from_json(text: str) -> CompositeEvidence:

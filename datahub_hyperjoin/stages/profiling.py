@@ -53,8 +53,7 @@ def read_profiles(
     lost.keep(profiles)
     progress.count("tables_from_profile_store", len(stored))
     progress.count("tables_written_again", contents.written_again)
-    _report_personal_columns(profiles, progress)
-    _report_row_names(profiles, progress)
+    _report_columns(profiles, progress)
     _report_profiles(profiles, progress)
     return profiles
 
@@ -98,7 +97,8 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
             continue
         progress.count("tables_profiled", 1)
         progress.count("columns_profiled", len(profile.columns))
-        for note in _unread_notes(profile):
+        unread = (note for note in profile.notes if not note.endswith(ROWS_NAMED))
+        for note in unread:
             progress.warn(
                 "Table partly read, or read by an assumption",
                 "Its suggestions are based on what was read",
@@ -106,33 +106,22 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
             )
 
 
-def _unread_notes(profile: TableProfile) -> list[str]:
-    """List the notes that say which parts of a table were not read."""
-    return [note for note in profile.notes if not note.endswith(ROWS_NAMED)]
-
-
-def _report_row_names(profiles: Sequence[TableProfile], progress: Progress) -> None:
-    """Count and list the tables whose unnamed first column was given a name."""
+def _report_columns(profiles: Sequence[TableProfile], progress: Progress) -> None:
+    """Count and list personal columns, and unnamed first columns that were given a name."""
+    columns = [column for profile in profiles for column in profile.columns]
+    personal = [f"{each.id} ({each.personal})" for each in columns if each.personal]
     named = [
         str(profile.table.id)
         for profile in profiles
         if any(note.endswith(ROWS_NAMED) for note in profile.notes)
     ]
-    if named:
-        progress.count("columns_called_row_name", len(named))
-        progress.say(f"First columns without a name, called {ROW_NAME}: {name_some(named)}")
-
-
-def _report_personal_columns(profiles: Sequence[TableProfile], progress: Progress) -> None:
-    found = [
-        f"{column.id} ({column.personal})"
-        for profile in profiles
-        for column in profile.columns
-        if column.personal
-    ]
-    if found:
-        progress.count("personal_columns", len(found))
-        progress.say(f"Personal columns, whose samples are hashes: {name_some(found)}")
+    for counter, found, words in (
+        ("personal_columns", personal, "Personal columns, whose samples are hashes"),
+        ("columns_called_row_name", named, f"First columns without a name, called {ROW_NAME}"),
+    ):
+        if found:
+            progress.count(counter, len(found))
+            progress.say(f"{words}: {name_some(found)}")
 
 
 def drop_unknown_columns(

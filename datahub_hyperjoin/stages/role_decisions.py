@@ -58,12 +58,6 @@ def _holds_all(sketch: _Hashes, hashes: _Hashes) -> bool:
     return bool(_are_in(sketch, few).all() and _are_in(sketch, hashes).all())
 
 
-def _selectivity(evidence: Evidence) -> float:
-    """Return the share of all pairs of rows that a join keeps, in [0, 1]; 0 if it is unknown."""
-    # A join of n rows repeats each of the n / f rows of a side f times, where f is the fan-out.
-    return evidence.left_fan_out * evidence.right_fan_out / evidence.rows if evidence.rows else 0.0
-
-
 _UNRANKED = 1_000_000
 """Rank of a partner that the ranking does not suggest."""
 _PROPOSED = 3
@@ -118,11 +112,11 @@ def _measure_references(
     for (left, right), both in evidence.items():
         # Codes that match names are no reference: a foreign key repeats the values of its key.
         if both.compared_as in VALUE_FORMS:
-            ends = number[left], number[right]
-            measured[ends] = both.left_containment
-            measured[ends[1], ends[0]] = both.right_containment
-            refuted |= {ends} if _repeats_key(both) else set()
-            refuted |= {(ends[1], ends[0])} if _repeats_key(both.reversed) else set()
+            for one, other, seen in ((left, right, both), (right, left, both.reversed)):
+                ends = number[one], number[other]
+                measured[ends] = seen.left_containment
+                if _repeats_key(seen):
+                    refuted.add(ends)
     return index.find_references(measured), refuted
 
 
@@ -271,25 +265,23 @@ class _Decisions:
         return self._find_nearby_key(left, right) or self._find_flag(left, right, evidence)
 
     def _find_nearby_key(self, left: int, right: int) -> str:
+        """Object to columns of one folder or schema of which one refers to a key there."""
         ids, keys = self.index.lake.ids, self.relations.key
-        if ids[left].table.place == ids[right].table.place:
-            for column in (left, right):
-                if self._refers_nearby(column):
-                    return (
-                        f"{ids[column]} refers to {ids[keys[column]]}, and joins other columns of "
-                        "its folder through that key"
-                    )
+        place = ids[left].table.place
+        for column in (left, right) if place == ids[right].table.place else ():
+            is_sure = self.relations.probability[column] >= self.min_joinability
+            if is_sure and ids[keys[column]].table.place == place:
+                return (
+                    f"{ids[column]} refers to {ids[keys[column]]}, and joins other columns of its "
+                    "folder through that key"
+                )
         return ""
-
-    def _refers_nearby(self, column: int) -> bool:
-        """Return whether a column refers to a key in the same folder or schema."""
-        key, ids = int(self.relations.key[column]), self.index.lake.ids
-        is_sure = self.relations.probability[column] >= self.min_joinability
-        return bool(is_sure and ids[key].table.place == ids[column].table.place)
 
     def _find_flag(self, left: int, right: int, evidence: Evidence) -> str:
         """Object to a pair of columns such as flags, whose few values are in many rows."""
-        selectivity = _selectivity(evidence)
+        # A join of n rows repeats each of the n / f rows of a side f times, where f is the fan-out.
+        kept = evidence.left_fan_out * evidence.right_fan_out
+        selectivity = kept / evidence.rows if evidence.rows else 0.0
         if evidence.cardinality is not Cardinality.MANY_MANY or selectivity <= _MAX_SELECTIVITY:
             return ""
         share = f"its values match in {selectivity:.0%} of all pairs of rows"
@@ -319,13 +311,6 @@ def _directed(join: Join, referenced: ColumnId) -> Join:
     return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
 
 
-def _use(join: Join, query: ColumnId) -> tuple[bool, bool, int]:
-    """Return a sort key for the joins of a query column: references and one-to-one joins first."""
-    on_left = any(left == query for left, _ in join.pairs)
-    repeats = join.role is Role.REFERENCE and (join.referenced == join.left) is on_left
-    return not join.role.is_directed, repeats, join.role.place
-
-
 def rank_partners(
     joins: Sequence[Join], ranked: Iterable[Suggestion], count: int
 ) -> tuple[Suggestion, ...]:
@@ -338,10 +323,13 @@ def rank_partners(
             partners[right].append((join, left))
 
     def by_use(query: ColumnId, join: Join, partner: ColumnId) -> tuple[object, ...]:
-        undecided, rank = not join.catalog.verdict, rank_of.get((query, partner), _UNRANKED)
+        on_left = any(left == query for left, _ in join.pairs)
+        repeats = join.role is Role.REFERENCE and (join.referenced == join.left) is on_left
+        use = not join.catalog.verdict, not join.role.is_directed, repeats, join.role.place
+        rank = rank_of.get((query, partner), _UNRANKED)
         # Scores of one domain are often equal, and the ranking prefers partners that agree.
         score = -join.joinability if join.role is not Role.SAME_DOMAIN else 0.0
-        return undecided, *_use(join, query), score, rank, -join.joinability, partner
+        return *use, score, rank, -join.joinability, partner
 
     return tuple(
         Suggestion(query=query, candidate=partner, rank=rank, joinability=join.joinability)

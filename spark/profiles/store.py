@@ -42,6 +42,8 @@ _RESULTS_FOLDER, _KEYS_FILE = "unfinished", "keys.json"
 the run profiled."""
 _Compared = TypeVar("_Compared", bound=Hashable)
 """The subject of evidence: a pair, or a join through a crosswalk."""
+_Item = TypeVar("_Item", bound=Hashable)
+_Result = TypeVar("_Result")
 _BATCH = 1 << 8
 """Profiles per batch. Their sketches are in one Arrow array, which holds 2 GiB at most."""
 _KEY = pa.field("key", pa.string())
@@ -150,6 +152,22 @@ class Store:
         """Replace the stored results of one kind with this run's results."""
         rows = [{"key": key, "json": text} for key, text in results.items() if key]
         self._write(f"{name}.parquet", pa.Table.from_pylist(rows, schema=_RESULT_SCHEMA))
+
+    def reuse_results(
+        self,
+        name: str,
+        keys: Mapping[_Item, str],
+        make: Callable[[list[_Item]], Mapping[_Item, _Result]],
+        *,
+        dump: Callable[[_Result], str],
+        load: Callable[[str], _Result],
+    ) -> dict[_Item, _Result]:
+        """Read the stored results of items by their keys, make the missing ones, and keep all."""
+        kept = self.results(name)
+        found = {item: load(kept[key]) for item, key in keys.items() if key in kept}
+        found |= make([item for item in keys if item not in found])
+        self.keep_results(name, {keys[item]: dump(result) for item, result in found.items()})
+        return found
 
     def _discard_results(self) -> None:
         if self._folder is not None:
