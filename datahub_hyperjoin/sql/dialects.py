@@ -22,6 +22,13 @@ _DAYS = "^[0-9]{{1,2}}[./-][0-9]{{1,2}}[./-][0-9]{{4}}$"
 _OFFSET, _HOURS = "[+-][0-9]{{2}}:[0-9]{{2}}$", ":[0-9.]+[+-][0-9]{{2}}$"
 
 
+def _spelled(is_whole: str, whole: str, flags: str = "") -> str:
+    """Return the expression of `SqlDialect.spelled`, given how a dialect reads `12.0` as `12`."""
+    uniform = f"REGEXP_REPLACE({{t}}, '[[:space:]]+', ' '{flags})"
+    day = f"NULLIF(REGEXP_REPLACE({uniform}, ' 00:00:00$', ''), '')"
+    return f"CASE WHEN {is_whole} THEN {whole} ELSE {day} END"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlDialect(SqlParts):
     """A SQL dialect, with expressions that convert differently written values to one form."""
@@ -84,10 +91,8 @@ DUCKDB = SqlDialect(
     text="CAST({x} AS TEXT)",
     exact="{x}",
     folded="LOWER(TRIM(CAST({x} AS TEXT)))",
-    spelled=(
-        f"CASE WHEN REGEXP_MATCHES({{t}}, '{_WHOLE}') THEN SPLIT_PART({{t}}, '.', 1) "
-        "ELSE NULLIF(REGEXP_REPLACE("
-        "REGEXP_REPLACE({t}, '[[:space:]]+', ' ', 'g'), ' 00:00:00$', ''), '') END"
+    spelled=_spelled(
+        f"REGEXP_MATCHES({{t}}, '{_WHOLE}')", "SPLIT_PART({t}, '.', 1)", flags=", 'g'"
     ),
     without_zeros="CASE WHEN REGEXP_MATCHES({t}, '^[0-9]+$') THEN LTRIM({t}, '0') "
     "ELSE NULLIF({t}, '') END",
@@ -112,15 +117,11 @@ POSTGRES = SqlDialect(
     text="CAST({x} AS TEXT)",
     exact="CAST({x} AS TEXT)",
     folded="LOWER(TRIM(CAST({x} AS TEXT)))",
-    spelled=(
-        f"CASE WHEN {{t}} ~ '{_WHOLE}' THEN SPLIT_PART({{t}}, '.', 1) "
-        "ELSE NULLIF(REGEXP_REPLACE("
-        "REGEXP_REPLACE({t}, '[[:space:]]+', ' ', 'g'), ' 00:00:00$', ''), '') END"
-    ),
+    spelled=_spelled(f"{{t}} ~ '{_WHOLE}'", "SPLIT_PART({t}, '.', 1)", flags=", 'g'"),
     without_zeros="CASE WHEN {t} ~ '^[0-9]+$' THEN LTRIM({t}, '0') ELSE NULLIF({t}, '') END",
     number=lambda text: f"CASE WHEN {text} ~ '{_NUMBER}' THEN CAST({text} AS DECIMAL) END",
-    day_first=(f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YYYY') END"),
-    month_first=(f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'MM.DD.YYYY') END"),
+    day_first=f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YYYY') END",
+    month_first=f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'MM.DD.YYYY') END",
     year_first=(
         "CASE WHEN {t} ~ '^[0-9]{{8}}$' THEN TO_DATE({t}, 'YYYYMMDD') "
         "WHEN {t} ~ '^[0-9]{{4}}[./-][0-9]{{1,2}}[./-][0-9]{{1,2}}$' "
@@ -145,12 +146,8 @@ MYSQL = SqlDialect(
     text=f"{_UTF8} COLLATE utf8mb4_bin",
     exact="CAST({x} AS BINARY)",
     folded=f"LOWER(TRIM({_UTF8})) COLLATE utf8mb4_bin",
-    spelled=(
-        f"CASE WHEN REGEXP_INSTR({{t}}, '{_WHOLE}') > 0 THEN SUBSTRING_INDEX({{t}}, '.', 1) "
-        "ELSE NULLIF(REGEXP_REPLACE("
-        "REGEXP_REPLACE({t}, '[[:space:]]+', ' '), ' 00:00:00$', ''), '') END "
-        "COLLATE utf8mb4_bin"
-    ),
+    spelled=_spelled(f"REGEXP_INSTR({{t}}, '{_WHOLE}') > 0", "SUBSTRING_INDEX({t}, '.', 1)")
+    + " COLLATE utf8mb4_bin",
     without_zeros="CASE WHEN REGEXP_INSTR({t}, '^[0-9]+$') > 0 THEN TRIM(LEADING '0' FROM {t}) "
     "ELSE NULLIF({t}, '') END COLLATE utf8mb4_bin",
     number=lambda text: (
@@ -177,7 +174,10 @@ MYSQL = SqlDialect(
 # SQLite has GLOB, but no regular expressions of its own.
 _TWO = "[0-9][0-9]"
 _DIGITS = "{t} <> '' AND {t} NOT GLOB '*[^0-9]*'"
-_HOURS_ONLY = f"{{t}} GLOB '*:*[+-]{_TWO}'"
+_MINUTES = f"CASE WHEN {{t}} GLOB '*:*[+-]{_TWO}' THEN ':00' ELSE '' END"
+_SQLITE_INSTANT = f"STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({{t}}) || {_MINUTES})"
+_SQLITE_DATE = f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' THEN SUBSTR({{t}}, 7)"
+_FIRST, _SECOND = " || '-' || SUBSTR({t}, 1, 2)", " || '-' || SUBSTR({t}, 4, 2)"
 _PLAIN_NUMBER = "GLOB '*[0-9]*' AND {0} NOT GLOB '*[^0-9.e+-]*'"
 
 SQLITE = SqlDialect(
@@ -198,24 +198,16 @@ SQLITE = SqlDialect(
     number=lambda text: (
         f"CASE WHEN {text} {_PLAIN_NUMBER.format(text)} THEN CAST({text} AS REAL) END"
     ),
-    day_first=(
-        f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' "
-        "THEN SUBSTR({t}, 7) || '-' || SUBSTR({t}, 4, 2) || '-' || SUBSTR({t}, 1, 2) END"
-    ),
-    month_first=(
-        f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' "
-        "THEN SUBSTR({t}, 7) || '-' || SUBSTR({t}, 1, 2) || '-' || SUBSTR({t}, 4, 2) END"
-    ),
+    day_first=f"{_SQLITE_DATE}{_SECOND}{_FIRST} END",
+    month_first=f"{_SQLITE_DATE}{_FIRST}{_SECOND} END",
     year_first=(
         f"CASE WHEN {{t}} GLOB '{_TWO * 4}' "
         "THEN SUBSTR({t}, 1, 4) || '-' || SUBSTR({t}, 5, 2) || '-' || SUBSTR({t}, 7) "
         "ELSE REPLACE(REPLACE({t}, '/', '-'), '.', '-') END"
     ),
     iso_day="NULLIF({t}, '')",
-    zoned_instant="STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({t}) || "
-    f"CASE WHEN {_HOURS_ONLY} THEN ':00' ELSE '' END)",
-    instant="STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({t}) || "
-    f"CASE WHEN {_HOURS_ONLY} THEN ':00' ELSE '' END)",
+    zoned_instant=_SQLITE_INSTANT,
+    instant=_SQLITE_INSTANT,
 )
 
 SPARK = SqlDialect(
@@ -224,11 +216,7 @@ SPARK = SqlDialect(
     text="CAST({x} AS STRING)",
     exact="{x}",
     folded="LOWER(TRIM(CAST({x} AS STRING)))",
-    spelled=(
-        f"CASE WHEN {{t}} RLIKE '{_WHOLE}' THEN SUBSTRING_INDEX({{t}}, '.', 1) "
-        "ELSE NULLIF(REGEXP_REPLACE("
-        "REGEXP_REPLACE({t}, '[[:space:]]+', ' '), ' 00:00:00$', ''), '') END"
-    ),
+    spelled=_spelled(f"{{t}} RLIKE '{_WHOLE}'", "SUBSTRING_INDEX({t}, '.', 1)"),
     without_zeros="CASE WHEN {t} RLIKE '^[0-9]+$' THEN TRIM(LEADING '0' FROM {t}) "
     "ELSE NULLIF({t}, '') END",
     number=lambda text: f"TRY_CAST({text} AS DOUBLE)",

@@ -54,7 +54,7 @@ class FileAddresses:
         if self.base:
             inner = path.relative_to(self.folder.resolve()).as_posix()
             return f"{self.base.rstrip('/')}/{inner}"
-        store, name = _STORES.get(table.id.platform), _own_name(table)
+        store, name = _store_of(table), _own_name(table)
         # A dataset may stand for a folder in the store, of which this file is a copy.
         is_its_name = PurePosixPath(name).name.lower() == path.name.lower()
         return f"{store}{name}" if store and is_its_name else path.as_posix()
@@ -83,7 +83,7 @@ def _file_readings(
         [call] = format_of(location).duckdb_calls(location.dialect)
         yield FileReading(table.id.name, name_in_sql(*location.copy_of), name_in_sql(path), call)
         return
-    shown = addresses.of(table, location) if addresses else _shown_path(table)
+    shown = addresses.of(table, location) if addresses else _store_of(table) + _own_name(table)
     uri = str(local_path(location.uri).absolute())
     pattern = _pattern(location)
     for call in format_of(location).duckdb_calls(location.dialect):
@@ -97,8 +97,8 @@ def _file_readings(
             yield FileReading(name, named, source, call)
 
 
-def _shown_path(table: Table) -> str:
-    return _STORES.get(table.id.platform, "") + _own_name(table)
+def _store_of(table: Table) -> str:
+    return _STORES.get(table.id.platform, "")
 
 
 def _own_name(table: Table) -> str:

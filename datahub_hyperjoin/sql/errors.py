@@ -54,7 +54,7 @@ class NoStatementError(HyperJoinError):
         )
 
     @classmethod
-    def for_differing_rows(cls, *, expected: int, counted: int) -> Self:
+    def for_differing_rows(cls, expected: int, counted: int) -> Self:
         return cls(
             f"no SQL condition returns the {expected:,} rows that were measured; the closest "
             f"returns {counted:,}"

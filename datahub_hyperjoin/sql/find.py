@@ -20,7 +20,7 @@ from datahub_hyperjoin.sql.write import (
     sides_of,
 )
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableId, TableProfile
-from datahub_hyperjoin.value_forms import Notation, ValueForm, notation_of
+from datahub_hyperjoin.value_forms import ValueForm, notation_of
 
 _NO_NOTATIONS: Notations = (None, None)
 _PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)
@@ -57,7 +57,11 @@ class LakeInSql:
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
         """Return the notation of each column, such as decimal comma; None if a column has none."""
-        return self._notation(left), self._notation(right)
+        first, second = (
+            notation_of({normal_form(value) for value in profile.sample}) if profile else None
+            for profile in map(self.columns.get, (left, right))
+        )
+        return first, second
 
     def comparison_of(self, left: ColumnId, right: ColumnId) -> int:
         """Return the place of the plainest way to compare two columns that suits their samples."""
@@ -76,10 +80,6 @@ class LakeInSql:
         # hashes, which do not show how the values are written.
         may_differ = (first.nulls and second.nulls) or first.personal or second.personal
         return _FOLDED if may_differ or any(one != other for one, other in both) else _TEXT
-
-    def _notation(self, column: ColumnId) -> Notation | None:
-        profile = self.columns.get(column)
-        return notation_of({normal_form(value) for value in profile.sample}) if profile else None
 
 
 def _fold(value: str) -> str:
@@ -110,10 +110,8 @@ def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngin
 
 def write_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
     """Write the SQL of a join without running it."""
-    if join.measured.compared_as:
-        place = _FORM
-    else:
-        place = max(lake.comparison_of(*pair) for pair in join.pairs)
+    form = join.measured.compared_as
+    place = _FORM if form else max(lake.comparison_of(*pair) for pair in join.pairs)
     try:
         candidate = next(islice(_candidates(join, lake, engine), place, None))
     except NoStatementError as error:
@@ -136,10 +134,7 @@ class _Search:
         """The reason why no statement was found."""
         if self.closest is None:
             return self.refusal
-        differing = NoStatementError.for_differing_rows(
-            expected=self.expected, counted=self.closest
-        )
-        return str(differing)
+        return str(NoStatementError.for_differing_rows(self.expected, self.closest))
 
     def attempt(self, candidate: JoinInSql) -> Statement | None:
         """Run a candidate statement; return it if its row count agrees with the evidence."""
@@ -175,14 +170,12 @@ def _candidates(
 def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
     """List the ways to write the SQL of a join, simplest first."""
     # The ways differ in how they read the tables and how they compare the columns.
-    firsts, seconds = sides_of(join)
-    pairs = tuple((first.path, second.path) for first, second in zip(firsts, seconds, strict=True))
-    compared_as = join.measured.compared_as
-    form = ValueForm(compared_as) if compared_as else None
-    ends = zip(firsts, seconds, strict=True)
+    ends = [*zip(*sides_of(join), strict=True)]
+    pairs = tuple((first.path, second.path) for first, second in ends)
+    form = ValueForm(join.measured.compared_as) if join.measured.compared_as else None
     # Values that match in normal form need no notation.
     notations = [lake.notations(*each) if form else _NO_NOTATIONS for each in ends]
-    tables = (lake.tables[firsts[0].table], lake.tables[seconds[0].table])
+    tables = [lake.tables[end.table] for end in ends[0]]
     for first, second in _read_all(*(engine.readings(table) for table in tables)):
         for comparison in comparisons(engine.dialect, notations, form):
             yield JoinInSql((first, second), (pairs,), comparison)
@@ -190,12 +183,10 @@ def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Joi
 
 def _in_two_steps(join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
     """List the ways to write the SQL of a join through a crosswalk, simplest first."""
-    columns = columns_in_order(join)
-    first, into, out, second = columns
-    notations = [_NO_NOTATIONS, _NO_NOTATIONS]
+    first, into, out, second = columns_in_order(join)
     tables = (lake.tables[column.table] for column in (first, into, second))
     for readings in _read_all(*(engine.readings(table) for table in tables)):
-        for comparison in comparisons(engine.dialect, notations, None):
+        for comparison in comparisons(engine.dialect, [_NO_NOTATIONS] * 2, None):
             steps = ((first.path, into.path),), ((out.path, second.path),)
             yield JoinInSql(tuple(readings), steps, comparison)
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from typing_extensions import assert_never
 
@@ -82,72 +83,64 @@ def run_joins(
         else:
             by_system[system].append(join)
     for system, group in by_system.items():
-        found = _run_group(group, lake, _Opener(system, session, test))
-        for join, statement in zip(group, found, strict=True):
+        found = _Group(system, group, lake, session, test)
+        for join, statement in zip(group, found.statements(), strict=True):
             statements[join.pairs] = statement
             if len(statements) % _STEP == 0:
                 progress.say(f"Wrote the SQL of {len(statements)} of {len(joins)} joins")
     return statements
 
 
-class _Opener:
-    """A factory for the SQL engine of one system."""
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The joins whose tables are all in one system."""
 
-    def __init__(self, system: _System, session: Session, test: SqlTest) -> None:
-        self._system = system
-        self._session = session
-        self._test = test
+    system: _System
+    joins: Sequence[_AnyJoin]
+    lake: LakeInSql
+    session: Session
+    test: SqlTest
 
-    def find(self, join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
-        """Find the SQL of a join, by running it if that is wanted."""
-        is_run = self._test.includes(join, self._system)
-        return (find_statement if is_run else write_statement)(join, lake, engine)
+    def statements(self) -> Iterator[Statement]:
+        """Find the SQL of the joins, in their order."""
+        try:
+            engine = self._open()
+        except NoStatementError as error:
+            yield from (error.as_statement for _ in self.joins)
+            return
+        find = partial(self._find, engine)
+        with engine:
+            if engine.threads == 1:
+                yield from map(find, self.joins)
+                return
+            with ThreadPoolExecutor(engine.threads) as pool:
+                try:
+                    yield from pool.map(find, self.joins)
+                except BaseException:
+                    engine.interrupt()  # otherwise, Ctrl-C would wait for the queries that run
+                    raise
 
-    def open(self, joins: Sequence[_AnyJoin], lake: LakeInSql) -> SqlEngine:
-        """Open an engine that can read the columns of the given joins."""
-        columns, timeout = _columns_of(joins), self._test.timeout
-        if self._system is DuckDbEngine:
-            return DuckDbEngine(columns, timeout=timeout, addresses=lake.addresses)
-        if self._system is SparkEngine:
-            return SparkEngine(self._session(), columns, timeout=timeout)
+    def _open(self) -> SqlEngine:
+        """Open an engine that can read the columns of the joins."""
+        columns, timeout = _columns_of(self.joins), self.test.timeout
+        if self.system is DuckDbEngine:
+            return DuckDbEngine(columns, timeout=timeout, addresses=self.lake.addresses)
+        if self.system is SparkEngine:
+            return SparkEngine(self.session(), columns, timeout=timeout)
         # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
         from datahub_hyperjoin.sql.database_engine import DatabaseEngine  # noqa: PLC0415
 
-        return DatabaseEngine(lake.tables[joins[0].left.table], columns, timeout=timeout)
+        table = self.lake.tables[self.joins[0].left.table]
+        return DatabaseEngine(table, columns, timeout=timeout)
 
-
-def _run_group(joins: Sequence[_AnyJoin], lake: LakeInSql, opener: _Opener) -> Iterator[Statement]:
-    """Find the SQL of joins whose tables are all in one system."""
-    try:
-        engine = opener.open(joins, lake)
-    except NoStatementError as error:
-        yield from (error.as_statement for _ in joins)
-        return
-    with engine:
-        if engine.threads == 1:
-            yield from (_find_safely(join, lake, engine, opener) for join in joins)
-        else:
-            yield from _find_at_once(joins, lake, engine, opener)
-
-
-def _find_at_once(
-    joins: Sequence[_AnyJoin], lake: LakeInSql, engine: SqlEngine, opener: _Opener
-) -> Iterator[Statement]:
-    """Find the SQL of joins in several threads; yield the statements in the order of the joins."""
-    with ThreadPoolExecutor(engine.threads) as pool:
+    def _find(self, engine: SqlEngine, join: _AnyJoin) -> Statement:
+        """Find the SQL of a join, by running it if that is wanted."""
+        is_run = self.test.includes(join, self.system)
         try:
-            yield from pool.map(lambda join: _find_safely(join, lake, engine, opener), joins)
-        except BaseException:
-            engine.interrupt()  # otherwise, Ctrl-C would wait for the queries that run
-            raise
-
-
-def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine, opener: _Opener) -> Statement:
-    try:
-        return opener.find(join, lake, engine)
-    except Exception as error:  # noqa: BLE001 (the guard that keeps one join from ending the run)
-        logger.warning("No SQL for %s = %s: %s", join.left, join.right, type(error).__name__)
-        return Statement(reason=str(NoStatementError.unexpectedly(error)), untested=True)
+            return (find_statement if is_run else write_statement)(join, self.lake, engine)
+        except Exception as error:  # noqa: BLE001 (the guard that keeps one join from ending the run)
+            logger.warning("No SQL for %s = %s: %s", join.left, join.right, type(error).__name__)
+            return Statement(reason=str(NoStatementError.unexpectedly(error)), untested=True)
 
 
 def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementError:
@@ -155,13 +148,13 @@ def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementErr
     if join.measured.compared_as not in VALUE_FORMS:
         return NoStatementError.of_entities(join.measured.compared_as)
     tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)
-    first, *others = [_system_of_table(lake.tables[table].location) for table in tables]
-    errors = (each for each in (first, *others) if isinstance(each, NoStatementError))
+    systems = [_system_of_table(lake.tables[table].location) for table in tables]
+    errors = (each for each in systems if isinstance(each, NoStatementError))
     if error := next(errors, None):
         return error
-    if any(each != first for each in others):
+    if any(each != systems[0] for each in systems):
         return NoStatementError.across_systems(len(tables))
-    return first
+    return systems[0]
 
 
 def _system_of_table(location: TableLocation) -> _System | NoStatementError:

@@ -1,7 +1,8 @@
 """Write the SQL of joins: statements that return their rows, and queries that count them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice, pairwise
 
 from sqlglot import exp, parse
@@ -15,18 +16,11 @@ from datahub_hyperjoin.value_forms import Notation, ValueForm
 ROW_LIMIT = 100
 
 
-def _every_column(alias: str) -> exp.Column:
-    """Return the expression `alias.*`."""
-    return exp.Column(this=exp.Star(), table=_identifier(alias))
-
-
 def _sum_of_products(aliases: Sequence[str]) -> exp.Select:
     """Build a `SELECT` clause that counts a join's rows from the sizes of its `_count_groups`."""
     # It multiplies the counts of matching groups and sums the products.
-    first, *others = (exp.column("n", alias) for alias in aliases)
-    rows: exp.Condition = first
-    for other in others:
-        rows = exp.Mul(this=rows, expression=other)
+    sizes: Iterable[exp.Condition] = (exp.column("n", alias) for alias in aliases)
+    rows = reduce(lambda one, other: exp.Mul(this=one, expression=other), sizes)
     # The sum of no rows is NULL.
     return exp.select(exp.func("COALESCE", exp.Sum(this=rows), exp.Literal.number(0)))
 
@@ -51,25 +45,24 @@ def _count_groups(
 
 def _with_alias(source: exp.Table, alias: str) -> exp.Table:
     """Give a table an alias in the `FROM` clause."""
-    return exp.Table(this=source.this.copy(), alias=exp.TableAlias(this=_identifier(alias)))
+    return exp.Table(this=source.this.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias)))
 
 
 def _column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
     """Return the SQL expression for a column or a struct member."""
     first, *inner = (exp.to_identifier(name, quoted=True) for name in members)
-    value: exp.Condition = exp.Column(this=first, table=_identifier(alias))
+    value: exp.Condition = exp.Column(this=first, table=exp.to_identifier(alias))
     for name in inner:
         value = exp.Dot(this=value, expression=name)
     return value
 
 
-def _all_equal(pairs: Sequence[tuple[exp.Condition, exp.Condition]]) -> exp.Condition:
+_Equal = tuple[exp.Condition, exp.Condition]
+
+
+def _all_equal(pairs: Sequence[_Equal]) -> exp.Condition:
     """Return the condition that the two expressions of each pair are equal."""
     return exp.and_(*(exp.EQ(this=first, expression=second) for first, second in pairs))
-
-
-def _identifier(alias: str) -> exp.Identifier:
-    return exp.to_identifier(alias)
 
 
 Notations = tuple[Notation | None, Notation | None]
@@ -89,9 +82,7 @@ class Comparison:
 
     dialect: SqlDialect
 
-    def expressions(
-        self, columns: Sequence[tuple[exp.Condition, exp.Condition]]
-    ) -> list[tuple[exp.Condition, exp.Condition]]:
+    def expressions(self, columns: Sequence[_Equal]) -> list[_Equal]:
         """For each pair of columns, return the two SQL expressions to compare."""
         return [
             (self.dialect.fill(templates[0], first), self.dialect.fill(templates[1], second))
@@ -158,10 +149,7 @@ class TableInSql:
             else column
             for name in self.listed
             for column in [_column_in_sql((name,), alias)]
-        ] or [_every_column(alias)]
-
-
-_Equal = tuple[exp.Condition, exp.Condition]
+        ] or [exp.Column(this=exp.Star(), table=exp.to_identifier(alias))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +224,7 @@ class JoinInSql:
 _End = tuple[TableInSql, str, str]
 
 
-def _compared_columns(
-    first: _End, second: _End, dialect: SqlDialect
-) -> tuple[exp.Condition, exp.Condition]:
+def _compared_columns(first: _End, second: _End, dialect: SqlDialect) -> _Equal:
     """Return the expressions of two columns, as text that was read if their types differ."""
     return _compared(first, second, dialect), _compared(second, first, dialect)
 
