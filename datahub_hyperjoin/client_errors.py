@@ -18,7 +18,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from requests import JSONDecodeError, RequestException, Response, exceptions
 
 from datahub_hyperjoin.errors import HyperJoinError, UnknownEntityTypeError
-from datahub_hyperjoin.redact import redact
+from datahub_hyperjoin.visible import redact
 
 UNREADABLE = (RequestException, GraphError, ValueError, TypeError, AttributeError)
 """Errors that the client raises if a request fails, or if the answer cannot be read."""
@@ -132,11 +132,9 @@ def _message(response: Response) -> str:
 def _graphql_reason(errors: object) -> str:
     if not isinstance(errors, list):
         return str(errors)
-    reasons = []
-    for error in errors:
-        path = [str(step) for step in error.get("path") or ()]
-        reasons.append(": ".join([*path[:1], str(error.get("message"))]))
-    return "; ".join(reasons)
+    paths = [[*map(str, error.get("path") or ())] for error in errors]
+    parts = zip(paths, errors, strict=True)
+    return "; ".join(": ".join([*path[:1], str(error.get("message"))]) for path, error in parts)
 
 
 def is_unknown_entity(entity: str, error: Exception) -> bool:

@@ -56,12 +56,13 @@ def tidy_end() -> Iterator[None]:
 
 
 @contextmanager
-def interrupt_ends_program() -> Iterator[None]:
-    """In a `with` block that leaves nothing to undo, let Ctrl-C end the program without a word."""
-    is_program = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_DFL) if is_program else None
+def on_interrupt(handler: signal.Handlers) -> Iterator[None]:
+    """In a `with` block, let Ctrl-C end the program without a word (`SIG_DFL`), or do nothing."""
+    # Only the main thread receives it.
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, handler) if is_main else None
     try:
         yield
     finally:
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
+        if before is not None:
+            signal.signal(signal.SIGINT, before)

@@ -13,15 +13,13 @@ refused, by an empty list. On a full disk, or after SIGTERM, half of the new out
 import logging
 import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from datahub.ingestion.fs.local_fs import LocalFileSystem
 from datahub.ingestion.run.pipeline import PipelineInitError
 from datahub.ingestion.sink.file import FileSink
 
+from datahub_hyperjoin.ending import on_interrupt
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.visible import logger_of
 
@@ -39,7 +37,7 @@ def _close_unless_ended(sink: FileSink) -> None:
         case _:
             if isinstance(sink.fs, LocalFileSystem):
                 sink.fs = _WholeFiles()
-            with _uninterrupted():
+            with on_interrupt(signal.SIG_IGN):  # it could leave half of the file
                 _close(sink)  # type: ignore[no-untyped-call]
 
 
@@ -48,19 +46,6 @@ class _WholeFiles(LocalFileSystem):
     def write(self, path: str, content: str, **_: object) -> None:
         with replacing(Path(path), private=False) as unfinished:
             unfinished.write_text(content)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    # Ctrl-C could leave half of the file. Only the main thread receives it.
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:

@@ -18,8 +18,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import (
     DamagedFileError,
@@ -133,6 +131,9 @@ def locking(folders: Mapping[str, Path | None]) -> Iterator[None]:
 
 @contextmanager
 def _locked(key: str, folder: Path) -> Iterator[None]:
+    # Most runs of `hyperjoin find` keep no folder.
+    from filelock import FileLock, Timeout  # noqa: PLC0415
+
     lock = FileLock(folder / LOCK, timeout=0, mode=0o600, thread_local=False)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

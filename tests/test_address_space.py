@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from datahub_hyperjoin.address_space import require_address_space
 from datahub_hyperjoin.errors import AddressSpaceError
+from datahub_hyperjoin.spark import require_address_space
 
 TOO_LOW = r"`ulimit -v` is \d+, and the libraries of a run reserve more, most of which they never "
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.packed_texts import PackedTexts
+from datahub_hyperjoin.arrow_bytes import PackedTexts
 
 TEXTS = st.lists(st.text()).map(tuple)
 

@@ -39,9 +39,8 @@ from datahub_hyperjoin.metadata.urns import REJECTED_JOINS, property_urn
 from datahub_hyperjoin.model.config import Scoring
 from datahub_hyperjoin.model.saved.files import holds_model
 from datahub_hyperjoin.recipe import HyperJoinConfig, read_recipe
-from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.visible import logger_of
+from datahub_hyperjoin.visible import logger_of, redact
 
 logger = logger_of(__name__)
 

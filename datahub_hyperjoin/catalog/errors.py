@@ -3,8 +3,8 @@
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError
-from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.spark.files.formats import usual_endings
+from datahub_hyperjoin.visible import redact
 from datahub_hyperjoin.wording import number_of
 
 _STORE_HINTS = {

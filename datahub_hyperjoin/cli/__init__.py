@@ -1,9 +1,11 @@
 """The command-line tool `hyperjoin`."""
 
-from datahub_hyperjoin.ending import interrupt_ends_program
+import signal
 
-# The imports take a moment.
-with interrupt_ends_program():
+from datahub_hyperjoin.ending import on_interrupt
+
+# The imports take a moment, and leave nothing to undo.
+with on_interrupt(signal.SIG_DFL):
     from datahub_hyperjoin.cli.commands import main
 
 __all__ = ["main"]

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.ending import interrupt_ends_program, tidy_end
+from datahub_hyperjoin.ending import on_interrupt, tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 
 _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -92,7 +92,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, function = _COMMANDS[cmd_name]
-        with interrupt_ends_program():  # the imports of some take a second
+        with on_interrupt(signal.SIG_DFL):  # the imports of some take a second
             imported = import_module(f"datahub_hyperjoin.cli.{module}")
         command: click.Command = getattr(imported, function)
         return command

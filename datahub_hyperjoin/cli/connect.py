@@ -20,8 +20,8 @@ from datahub_hyperjoin.client_errors import (
     read_within_limit,
 )
 from datahub_hyperjoin.graphql.errors import NoServerError
-from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.service.errors import SharedSignInError
+from datahub_hyperjoin.visible import redact
 
 _RETRIES = 2
 """Number of times that a failed request is repeated: few, because a user waits. DataHub's default

@@ -44,12 +44,12 @@ from datahub_hyperjoin.recipe import (
 from datahub_hyperjoin.recipe.config import obstacle_to_file
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
 from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
-from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
 from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.routes import may_need_spark
 from datahub_hyperjoin.spark.session import find_java, lazy_session
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.visible import redact
 from datahub_hyperjoin.wording import join_with_and, number_of
 
 _TIMEOUT = 3.0

@@ -16,7 +16,7 @@ import openai
 from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.errors import FailureKind, NoReplyError, Reply
 from datahub_hyperjoin.model.llm.question import Form, Prompt
-from datahub_hyperjoin.redact import redact
+from datahub_hyperjoin.visible import redact
 
 _MAX_BYTES = 1 << 20  # maximum size of an answer
 _FAILURE_KINDS: dict[int, FailureKind] = {

@@ -18,9 +18,9 @@ import pandas as pd
 from jaxtyping import Float32, Int, Int16, Num, UInt16, UInt32
 from scipy import sparse
 
+from datahub_hyperjoin.arrow_bytes import PackedTexts
 from datahub_hyperjoin.model.array_cache import cached_arrays
 from datahub_hyperjoin.model.signals.pairs import Ints, number_distinct
-from datahub_hyperjoin.packed_texts import PackedTexts
 
 
 def scale_rows(matrix: sparse.csr_array) -> sparse.csr_array:

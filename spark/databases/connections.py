@@ -9,7 +9,6 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from datahub_hyperjoin.locations import Database
-from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.spark.databases.system import (
     run,
     system_named,
@@ -17,6 +16,7 @@ from datahub_hyperjoin.spark.databases.system import (
     system_of_url,
 )
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from datahub_hyperjoin.visible import redact
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import ExceptionContext

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from typing_extensions import Self
 
 from datahub_hyperjoin.locations import Database, Relation
-from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
+from datahub_hyperjoin.visible import redact
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -26,7 +26,6 @@ from datahub_hyperjoin.locations import (
     TableLocation,
     is_remote,
 )
-from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.spark.columns import Column, choose_columns, readable_paths
 from datahub_hyperjoin.spark.errors import (
     LostWorkerError,
@@ -36,6 +35,7 @@ from datahub_hyperjoin.spark.errors import (
 from datahub_hyperjoin.spark.files.folder import NULL_PARTITION, partition_keys
 from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.visible import redact
 
 _TEXT_TYPES = (
     T.StringType,

@@ -14,8 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import StringBytes, bounds_of
-from datahub_hyperjoin.packed_texts import PackedTexts
+from datahub_hyperjoin.arrow_bytes import PackedTexts, StringBytes, bounds_of
 from datahub_hyperjoin.spark.memory import gc_paused
 from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.tables import (

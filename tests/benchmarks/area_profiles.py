@@ -11,8 +11,8 @@ from pandas.util import hash_array
 from pyarrow import compute
 
 from benchmarks.area_lake import generate_areas
+from datahub_hyperjoin.arrow_bytes import PackedTexts
 from datahub_hyperjoin.locations import DeltaFolder
-from datahub_hyperjoin.packed_texts import PackedTexts
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import SecretStr
 
+from datahub_hyperjoin.arrow_bytes import PackedTexts
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import Database, File, Relation
-from datahub_hyperjoin.packed_texts import PackedTexts
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
