@@ -269,24 +269,16 @@ def check_budget(
             needed=needed,
             allowed=allowed,
             limit="`model.max_memory` allows" if model.max_memory else "this process may use",
-            remedies=[*_remedies(profiles, counts), _way_on(profiles, needed)],
+            remedies=[*_remedies(profiles, counts, needed)],
         )
 
 
-def _keys_of_tables(profiles: Sequence[TableProfile]) -> list[str]:
-    """Return the recipe keys that select the tables; empty if there is no recipe."""
-    return sorted({profile.table.chosen_by for profile in profiles} - {""})
-
-
-def _way_on(profiles: Sequence[TableProfile], needed: int) -> str:
-    if _keys_of_tables(profiles):
-        return f"go on anyway, with `model.max_memory: {needed}`"
-    return f"go on anyway: in Python, pass `model=ModelConfig(max_memory={needed})`"
-
-
-def _remedies(profiles: Sequence[TableProfile], counts: LakeCounts) -> Iterator[str]:
+def _remedies(profiles: Sequence[TableProfile], counts: LakeCounts, needed: int) -> Iterator[str]:
     """Yield ways to lower the memory that a run needs, with the recipe keys to change."""
-    if keys := _keys_of_tables(profiles):
+    way_on = f": in Python, pass `model=ModelConfig(max_memory={needed})`"
+    # The keys that select the tables; without a recipe, there are none.
+    if keys := sorted({profile.table.chosen_by for profile in profiles} - {""}):
+        way_on = f", with `model.max_memory: {needed}`"
         named = name_some([f"`{key}`" for key in keys])
         yield (
             f"Read fewer tables, with {named}, or with `catalog.domains` or `catalog.tags`: half "
@@ -300,3 +292,4 @@ def _remedies(profiles: Sequence[TableProfile], counts: LakeCounts) -> Iterator[
         yield "compare names alone, with `model.features.values: false`"
     if counts.network:
         yield "rank without a network, with `model.ranking.scoring: signals`"
+    yield f"go on anyway{way_on}"

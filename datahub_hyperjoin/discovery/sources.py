@@ -6,7 +6,7 @@ Data frames, DuckDB tables and the rows of views are copied to files, from which
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import count
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -48,41 +48,30 @@ if TYPE_CHECKING:
 _REMEDY = ", or leave it out with `--exclude` (`exclude` in Python)"
 
 
-def _keep_all(_name: str) -> bool:
-    """Keep the table of any name."""
-    return True
-
-
 def copy_frames(
     frames: Mapping[str, object],
     folder: Path,
     *,
     prefix: str,
     warn: Warn,
-    keeps: Callable[[str], bool] = _keep_all,
+    keeps: Callable[[str], bool],
 ) -> list[Table]:
     """Copy data frames, or what else exports its rows to Arrow, to Parquet files."""
-    kept = {
-        name: frame
-        for name, frame in frames.items()
-        if keeps(".".join(filter(None, (prefix, name))))
-    }
-    copied = (_copy_frame(name, frame, folder, prefix, warn) for name, frame in kept.items())
-    return [table for table in copied if table]
-
-
-def _copy_frame(name: str, frame: object, folder: Path, prefix: str, warn: Warn) -> Table | None:
-    try:
-        rows = _as_arrow(name, frame).to_reader()
-        return _write(rows, [prefix, name], folder, "dataframe", warn)
-    except pa.ArrowException as error:
-        # The message may contain values.
-        warn(
-            "Table skipped",
-            "Convert its columns to numbers, text or dates",
-            f"{name}: Arrow cannot hold its columns ({type(error).__name__})",
-        )
-        return None
+    tables = []
+    for name, frame in frames.items():
+        if not keeps(".".join(filter(None, (prefix, name)))):
+            continue
+        try:
+            rows = _as_arrow(name, frame).to_reader()
+            tables.append(_write(rows, [prefix, name], folder, "dataframe", warn))
+        except pa.ArrowException as error:
+            # The message may contain values.
+            warn(
+                "Table skipped",
+                "Convert its columns to numbers, text or dates",
+                f"{name}: Arrow cannot hold its columns ({type(error).__name__})",
+            )
+    return tables
 
 
 def copy_duckdb(
@@ -91,7 +80,7 @@ def copy_duckdb(
     *,
     prefix: str,
     progress: "RunProgress",
-    keeps: Callable[[str], bool] = _keep_all,
+    keeps: Callable[[str], bool],
 ) -> list[Table]:
     """Copy the tables and views of a DuckDB file to Parquet files.
 
@@ -220,7 +209,7 @@ def _as_arrow(name: str, frame: object) -> pa.Table:
         if convert is None and not hasattr(frame, "__arrow_c_stream__"):
             raise UnusableSourceError.other_frame(name, type(frame).__name__)
         rows = convert() if convert else pa.table(frame)
-    return rows.rename_columns([*_distinct(rows.column_names)])
+    return rows.rename_columns([*_distinct(rows.column_names, "_", 1)])
 
 
 def _library(frame: object) -> str:
@@ -249,11 +238,11 @@ def _array_of(values: "pd.Series[Any]") -> pa.Array | pa.ChunkedArray:
         return pa.array(values.map(str, na_action="ignore"), pa.string(), from_pandas=True)
 
 
-def _distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield the given column names, made unique by appended numbers."""
+def _distinct(names: Sequence[str], mark: str, first: int) -> Iterator[str]:
+    """Yield the given names, made unique by a mark and numbers from `first` on."""
     seen: set[str] = set()
     for name in names:
-        free = (f"{name}_{at}" if at else name for at in count())
+        free = chain([name], (f"{name}{mark}{at}" for at in count(first)))
         chosen = next(each for each in free if each not in seen)
         seen.add(chosen)
         yield chosen
@@ -323,7 +312,8 @@ def list_sources(
     listings = [_open(source, copies, progress, exclusion.keeps) for source in sources]
     if not listings:
         raise UnusableSourceError.without_any()
-    prefixes = [*_prefixes([listing.name for listing in listings])]
+    names = [listing.name for listing in listings]
+    prefixes = [*_distinct(names, "-", 2)] if len(names) > 1 else [""]
     tables = [
         replace(table, chosen_by="")  # there is no recipe that could exclude it
         for listing, prefix in zip(listings, prefixes, strict=True)
@@ -346,18 +336,6 @@ def _list(listing: _Listing, prefix: str, exclusion: Exclusion) -> list[Table]:
     if not kept:
         raise UnusableSourceError.without_tables(listing.label, kinds=listing.kinds())
     return kept
-
-
-def _prefixes(names: Sequence[str]) -> Iterator[str]:
-    """Yield a unique prefix for each source; that of a single source is empty."""
-    seen: set[str] = set()
-    for name in names if len(names) > 1 else []:
-        free = (f"{name}-{at}" if at > 1 else name for at in count(1))
-        prefix = next(each for each in free if each not in seen)
-        seen.add(prefix)
-        yield prefix
-    if len(names) == 1:
-        yield ""
 
 
 def _open(

@@ -15,7 +15,7 @@ from datahub_hyperjoin.joins.join import Join, JoinedColumns
 from datahub_hyperjoin.joins.safety import NOT_VERIFIED, grain_of
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible
-from datahub_hyperjoin.wording import join_with_and, percent
+from datahub_hyperjoin.wording import join_with_and, number_of, percent
 
 WRITTEN = "created by a person"
 """Words that mark a join without a score."""
@@ -342,12 +342,11 @@ def list_best_joins(
 ) -> str:
     """List the best joins as a text table."""
     rows = [*map(_row, joins[:_MAX_JOINS])]
-    more = len(joins) - len(rows)
-    noun = "join" if len(joins) == 1 else "joins"
+    none = "No join was verified on data." if named else "No joins found."
     lines = [
-        f"{len(joins)} {noun} found, best first:" if joins else _say_none(named),
+        f"{number_of(len(joins), 'join')} found, best first:" if joins else none,
         tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
-        f"... and {more} more." if more else "",
+        *_count_more(joins),
         *_list_crosswalks(crosswalks, joins),
         *_list_named(named),
     ]
@@ -360,10 +359,6 @@ def shown_first(
     """Return the columns of the joins that `list_best_joins` lists."""
     direct = (join.pairs for join in joins[:_MAX_JOINS])
     return frozenset([*direct, *(crosswalk.pairs for crosswalk in crosswalks[:_MAX_JOINS])])
-
-
-def _say_none(named: Sequence[Join]) -> str:
-    return "No join was verified on data." if named else "No joins found."
 
 
 def _row(join: Join) -> tuple[str, ...]:
@@ -410,8 +405,7 @@ def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join])
     for crosswalk in crosswalks[:_MAX_JOINS]:
         steps = " and ".join(f"{left} = {right}" for left, right in crosswalk.pairs)
         yield visible(f"{steps} ({crosswalk.joinability:.2f})")
-    if len(crosswalks) > _MAX_JOINS:
-        yield f"... and {len(crosswalks) - _MAX_JOINS} more."
+    yield from _count_more(crosswalks)
 
 
 def _list_named(joins: Sequence[Join]) -> Iterator[str]:
@@ -431,5 +425,9 @@ def _list_unverified(joins: Sequence[Join], what: str, mark: str) -> Iterator[st
         arrow = "→" if join.referenced else "="
         pairs = " and ".join(f"{left} {arrow} {right}" for left, right in join.directed_pairs)
         yield visible(f"{pairs} ({mark or f'{join.joinability:.2f}'})")
-    if len(joins) > _MAX_JOINS:
-        yield f"... and {len(joins) - _MAX_JOINS} more."
+    yield from _count_more(joins)
+
+
+def _count_more(joins: Sequence[object]) -> list[str]:
+    more = len(joins) - _MAX_JOINS
+    return [f"... and {more} more."] if more > 0 else []

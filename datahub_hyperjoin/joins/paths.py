@@ -177,13 +177,8 @@ def fits_end(join: Join, end: PathEnd) -> bool:
     """Return whether a path with the given first or last table, or column, may use a join."""
     # At the table of a named column, only joins over this column fit. A path visits its end once,
     # so the other joins of that table are of no use elsewhere either.
-    match end:
-        case TableId():
-            return True
-        case ColumnId():
-            return end.table not in join.tables or any(end in pair for pair in join.pairs)
-        case _:
-            assert_never(end)
+    table = table_of(end)
+    return table == end or table not in join.tables or any(end in pair for pair in join.pairs)
 
 
 def find_path(

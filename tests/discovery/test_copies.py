@@ -34,6 +34,10 @@ def refuse(title: str, message: str, context: str) -> None:
     raise AssertionError(title, message, context)
 
 
+def keep_all(_: str) -> bool:
+    return True
+
+
 def test_frames_of_every_library_are_copied(
     frames: dict[str, pd.DataFrame], tmp_path: Path
 ) -> None:
@@ -45,7 +49,7 @@ def test_frames_of_every_library_are_copied(
         "lazy": pl.from_pandas(regions).lazy(),
         "duckdb": duckdb.from_df(regions),
     }
-    tables = copy_frames(every, tmp_path, prefix="", warn=refuse)
+    tables = copy_frames(every, tmp_path, prefix="", warn=refuse, keeps=keep_all)
     assert [str(table.id) for table in tables] == [*every]
     assert [content(table) for table in tables] == [regions.to_dict("list")] * 5
     assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600] * 5
@@ -55,7 +59,7 @@ def test_frames_of_spark_are_copied(
     spark: SparkSession, frames: dict[str, pd.DataFrame], tmp_path: Path
 ) -> None:
     frame = spark.createDataFrame(frames["regions"])
-    [table] = copy_frames({"regions": frame}, tmp_path, prefix="shop", warn=refuse)
+    [table] = copy_frames({"regions": frame}, tmp_path, prefix="shop", warn=refuse, keeps=keep_all)
     assert (str(table.id), table.title) == ("shop.regions", "regions")
     assert content(table) == frames["regions"].to_dict("list")
 
@@ -65,7 +69,11 @@ def test_odd_frames_of_pandas_are_copied(tmp_path: Path) -> None:
     named = pd.DataFrame({1: [3]}, index=pd.Index(["k"], name="key"))
     unnamed = pd.DataFrame({"a": [3]}, index=["k"])
     tables = copy_frames(
-        {"mixed": mixed, "named": named, "unnamed": unnamed}, tmp_path, prefix="", warn=refuse
+        {"mixed": mixed, "named": named, "unnamed": unnamed},
+        tmp_path,
+        prefix="",
+        warn=refuse,
+        keeps=keep_all,
     )
     assert [content(table) for table in tables] == [
         {"v": ["1", "x", None], "v_1": ["a", "b", "c"]},
@@ -77,7 +85,7 @@ def test_odd_frames_of_pandas_are_copied(tmp_path: Path) -> None:
 def test_a_value_that_is_no_frame_is_named(tmp_path: Path) -> None:
     message = "'orders' is a list, which is no data frame. Pass frames of pandas, Polars, Arrow or"
     with pytest.raises(UnusableSourceError, match=message):
-        copy_frames({"orders": [1]}, tmp_path, prefix="", warn=refuse)
+        copy_frames({"orders": [1]}, tmp_path, prefix="", warn=refuse, keeps=keep_all)
 
 
 def test_tables_and_views_of_duckdb_are_copied(tmp_path: Path) -> None:
@@ -95,7 +103,7 @@ def test_tables_and_views_of_duckdb_are_copied(tmp_path: Path) -> None:
             """
         )
     progress = RunProgress()
-    tables = copy_duckdb(file, copies, prefix="", progress=progress)
+    tables = copy_duckdb(file, copies, prefix="", progress=progress, keeps=keep_all)
     assert {str(table.id): content(table) for table in tables} == {
         "orders": {"id": [1]},
         'my.sales.a"b': {"id": [1]},
@@ -119,7 +127,7 @@ def test_a_damaged_file_of_duckdb_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         UnusableSourceError, match=r"shop\.duckdb' cannot be opened: .* Close the pro"
     ):
-        copy_duckdb(file, tmp_path, prefix="", progress=RunProgress())
+        copy_duckdb(file, tmp_path, prefix="", progress=RunProgress(), keeps=keep_all)
 
 
 @dataclass
@@ -149,7 +157,7 @@ def test_an_endless_view_of_duckdb_ends_is_named_and_can_be_left_out(tmp_path: P
             "(SELECT 1 AS n UNION ALL SELECT n + 1 FROM t) SELECT count(*) AS n FROM t"
         )
     progress = Heard()
-    tables = copy_duckdb(file, copies, prefix="", progress=progress)
+    tables = copy_duckdb(file, copies, prefix="", progress=progress, keeps=keep_all)
     assert [str(table.id) for table in tables] == ["orders"]
     assert progress.lines == ["Reading the view endless"]
     [warning] = progress.warnings
