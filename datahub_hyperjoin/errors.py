@@ -56,27 +56,18 @@ class ModelError(HyperJoinError):
 class CheckpointMismatchError(ModelError, ValueError):
     """A saved model does not fit the configuration or training data of this run."""
 
-    def __init__(self, message: str, *, saved: str = "", expected: str = "") -> None:
-        """Store the message, and the fingerprints of the saved and the expected model."""
-        super().__init__(message)
-        self.saved = saved
-        self.expected = expected
-
     @classmethod
     def from_fingerprints(cls, *, saved: str, expected: str) -> Self:
         return cls(
             f"the saved model has fingerprint {saved}, this run needs {expected}. Point "
-            "`model.path` at another folder, or delete the saved model to train again",
-            saved=saved,
-            expected=expected,
+            "`model.path` at another folder, or delete the saved model to train again"
         )
 
     @classmethod
     def without_model(cls, key: str, folder: str) -> Self:
         return cls(
             f"`{key}` is {folder!r}, which holds no saved model. Set it to the folder that "
-            "`model.path` named in an earlier run, or remove the key",
-            saved="none",
+            "`model.path` named in an earlier run, or remove the key"
         )
 
     @classmethod
@@ -86,9 +77,7 @@ class CheckpointMismatchError(ModelError, ValueError):
         return cls(
             f"the model in `{key}` {folder!r} has architecture {saved}, this run needs {expected}: "
             f"they differ in {differs}. Set `model` as it was when that model was trained, name "
-            f"another folder, or train without it (`model.reuse: never`, no `model.start`)",
-            saved=saved,
-            expected=expected,
+            f"another folder, or train without it (`model.reuse: never`, no `model.start`)"
         )
 
 
@@ -125,21 +114,13 @@ class AddressSpaceError(HyperJoinError, MemoryError):
 class NotEnoughMemoryError(HyperJoinError, MemoryError):
     """A run needs more memory than it may use, so it stops before it compares values."""
 
-    def __init__(self, message: str, *, needed: int = 0, allowed: int = 0) -> None:
-        """Store the message, and the needed and the allowed memory in MiB."""
-        super().__init__(message)
-        self.needed = needed
-        self.allowed = allowed
-
     @classmethod
     def from_estimate(
         cls, compared: str, *, needed: int, allowed: int, limit: str, remedies: Sequence[str]
     ) -> Self:
         return cls(
             f"this run needs an estimated {needed:,} MiB of memory, and {limit} {allowed:,} MiB: "
-            f"it {compared}. {'; or '.join(remedies)}",
-            needed=needed,
-            allowed=allowed,
+            f"it {compared}. {'; or '.join(remedies)}"
         )
 
 
@@ -164,17 +145,11 @@ class UnknownEntityTypeError(CatalogError, LookupError):
     The server is too old or was built without the type.
     """
 
-    def __init__(self, message: str, *, entity: str = "") -> None:
-        """Store the message and the unsupported entity type."""
-        super().__init__(message)
-        self.entity = entity
-
     @classmethod
     def named(cls, entity: str) -> Self:
         return cls(
             f"DataHub's server has no entity type {entity}. Upgrade the server, or run without "
-            "the features that need it",
-            entity=entity,
+            "the features that need it"
         )
 
 

@@ -143,9 +143,8 @@ def test_an_error_after_the_first_page_ends_the_reading(gms: Gms, graph: DataHub
 def test_an_entity_type_that_the_server_lacks_is_named() -> None:
     with Gms(without=["erModelRelationship"]) as gms:
         message = "DataHub's server has no entity type erModelRelationship"
-        with pytest.raises(UnknownEntityTypeError, match=message) as raised:
+        with pytest.raises(UnknownEntityTypeError, match=message):
             list(scroll(gms.graph(), "erModelRelationship", ["status"]))
-    assert raised.value.entity == "erModelRelationship"
 
 
 def test_entities_are_fetched_in_batches(gms: Gms, graph: DataHubGraph) -> None:

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -207,9 +208,8 @@ def test_another_architecture_is_refused(
     with pytest.raises(CheckpointMismatchError, match=expected) as caught:
         run(index, **{key: tmp_path / "m"}, reuse=Reuse.ALWAYS, **settings)
     assert caught.match(rf"they differ in .*{message}.*\. Set `model` as it was")
-    assert len({caught.value.saved, caught.value.expected}) == 2
-    assert caught.value.saved in str(caught.value)
-    assert caught.value.expected in str(caught.value)
+    saved, needed = re.findall(r"(?:architecture|needs) (\w{16})", str(caught.value))
+    assert saved != needed
 
 
 @pytest.mark.parametrize(
