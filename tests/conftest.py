@@ -10,6 +10,7 @@ from functools import wraps
 from hashlib import sha256
 from pathlib import Path
 
+import jaxtyping
 import pytest
 from datahub.ingestion.run import pipeline
 from datahub.upgrade import upgrade
@@ -19,9 +20,11 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.spark.session import borrow_session
 from services import clusters
 
-# What a machine that others use takes for an example says nothing of the code.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+# What a machine that others use takes for an example says nothing of the code. `make test-long`
+# tries more examples.
+settings.register_profile("thorough", deadline=None, max_examples=400)
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.load_profile("quick")
 
 # Java's second compiler and its threads take more of a short test than they ever give back.
 JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
@@ -62,6 +65,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("no_cover")  # they run nothing of the project, and tracing takes time
     # Of several processes, none should begin a long test when the others are done.
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Check the shapes of arrays where they are the subject, and in some whole runs.
+
+    The check takes an eighth of each run.
+    """
+    where = {*item.nodeid.partition("::")[0].split("/")}
+    jaxtyping.config.update("jaxtyping_disable", not where & {"model", "test_find.py"})
 
 
 @pytest.fixture(scope="session")

@@ -139,7 +139,7 @@ def find(
     return found, progress
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     steps=st.lists(st.lists(st.sampled_from(CHANGES), min_size=1, max_size=3), max_size=3),
     chance=st.randoms(),

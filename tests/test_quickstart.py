@@ -9,6 +9,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -167,9 +168,12 @@ def test_all_sql_of_the_page_returns_the_rows_that_it_promises(
             if not sql:
                 without += 1
                 continue
-            assert connection.execute(sql).fetchmany(1), sql
             counted = int(note.split(" row")[0].replace(",", ""))
-            if counted < MANY_ROWS:
+            assert counted
+            if counted >= MANY_ROWS:
+                assert connection.execute(sql).fetchmany(1), sql
+            else:
+                assert connection.execute(f"DESCRIBE {sql}").fetchmany(1), sql
                 unlimited = sql.removesuffix("LIMIT 100").replace("a.*,\n  b.*", "COUNT(*)")
                 assert connection.execute(unlimited).fetchall() == [(counted,)]
             columns = frozenset(names[end] for end in content["joins"][number][:2])
@@ -181,10 +185,16 @@ def test_all_sql_of_the_page_returns_the_rows_that_it_promises(
     assert compared > 100
 
 
-def test_a_second_run_writes_the_same_bytes(run: Run, folder: Path) -> None:
-    proposals, page = run.proposals, run.page.read_bytes()
-    again = Run(folder)
-    for proposal in [*proposals, *again.proposals]:
+def test_a_second_run_writes_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    # A part of the lake suffices, in a fifth of the time.
+    for publisher in ("country_converter", "countryinfo", "gapminder", "iso4217", "pycountry"):
+        path = Path("quickstart", "lake", publisher)
+        shutil.copytree(run.page.parents[1] / path, tmp_path / path)
+    first = Run(tmp_path)
+    page = first.page.read_bytes()
+    again = Run(tmp_path)
+    for proposal in [*first.proposals, *again.proposals]:
         proposal.pop("systemMetadata", None)
-    assert json.dumps(again.proposals) == json.dumps(proposals)
+    assert json.dumps(again.proposals) == json.dumps(first.proposals)
+    assert len(again.proposals) > 50
     assert again.page.read_bytes() == page

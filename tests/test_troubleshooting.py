@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def calls(node: ast.AST) -> Iterator[tuple[str, ast.Call]]:
     """Yield all calls below a node, with the last part of the function's name."""
     for each in ast.walk(node):
         if isinstance(each, ast.Call):
-            yield ast.unparse(each.func).rpartition(".")[2], each
+            yield getattr(each.func, "attr", getattr(each.func, "id", "")), each
 
 
 def is_titled(node: ast.AST) -> bool:
@@ -60,6 +61,7 @@ def logged_in(tree: ast.Module) -> Iterator[str]:
             yield next(filter(None, parts))
 
 
+@cache
 def trees() -> list[ast.Module]:
     return [ast.parse(path.read_text("utf-8")) for path in MODULES]
 

@@ -3,6 +3,9 @@
 COMPUTING = (
     *("postgresql", "mariadb", "clickhouse", "databricks", "redshift", "snowflake", "trino"),
 )
+QUICK = ("postgresql", "mariadb", "clickhouse", "redshift")
+"""The systems whose stand-ins execute a statement without a second of translation before."""
+
 MESSY = (
     *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
     *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),

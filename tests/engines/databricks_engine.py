@@ -21,7 +21,12 @@ _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.log.level": "OFF",
-    # Statements of few rows take longer to compile than to interpret.
+    # Statements of few rows take longer to compile, plan again, describe and compress than to run.
+    "spark.broadcast.compress": "false",
+    "spark.shuffle.compress": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.maxPlanStringLength": "64",
+    "spark.sql.ui.explainMode": "simple",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import jinja2
 import lkml
@@ -81,9 +82,20 @@ def texts_of(value: object) -> Iterator[str]:
         yield value
 
 
+def parsed(text: str) -> Any:  # noqa: ANN401 - YAML
+    """Parse YAML as `yaml.safe_load` does, but in C."""
+    return yaml.load(text, yaml.CSafeLoader)
+
+
+@cache
+def rendered(text: str) -> str:
+    """Fill a template, which many exports have."""
+    return jinja2.Template(text).render(ref=str)
+
+
 def from_dbt(text: str, dialect: str) -> Iterator[str]:
-    document = yaml.safe_load(text)
-    assert all(jinja2.Template(each).render(ref=str) for each in texts_of(document))
+    document = parsed(text)
+    assert all(map(rendered, texts_of(document)))
     for model in document["models"]:
         for column in model["columns"]:
             for test in column["data_tests"]:
@@ -94,15 +106,15 @@ def from_dbt(text: str, dialect: str) -> Iterator[str]:
 
 
 def from_metricflow(text: str, dialect: str) -> Iterator[str]:
-    document = yaml.safe_load(text)
-    assert all(jinja2.Template(each).render(ref=str) for each in texts_of(document))
+    document = parsed(text)
+    assert all(map(rendered, texts_of(document)))
     for model in document["semantic_models"]:
         for entity in model["entities"]:
             yield from identifiers(entity["expr"], dialect)
 
 
 def from_ossie(text: str, dialect: str) -> Iterator[str]:
-    for table in yaml.safe_load(text)["semantic_model"][0]["datasets"]:
+    for table in parsed(text)["semantic_model"][0]["datasets"]:
         for field in table["fields"]:
             (expression,) = field["expression"]["dialects"]
             own = dialect if expression["dialect"] != "ANSI_SQL" else ""
@@ -122,7 +134,7 @@ def from_lookml(text: str, dialect: str) -> Iterator[str]:
 
 def from_cube(text: str, dialect: str) -> Iterator[str]:
     assert jinja2.Template(text).render() == text.removesuffix("\n")
-    for cube in yaml.safe_load(text)["cubes"]:
+    for cube in parsed(text)["cubes"]:
         for dimension in cube["dimensions"]:
             # Cube's compiler makes a formatted string of it.
             quoted = dimension["sql"].replace('"', '\\"')

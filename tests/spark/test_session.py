@@ -111,7 +111,7 @@ _START = """
     seen, modes, started = set(), set(), threading.Event()
 
     def watch():
-        while not started.is_set():
+        while not started.wait(0.02):
             look()
             for file in glob.glob(os.environ["TMPDIR"] + "/*/*/spark.properties"):
                 modes.add(stat.S_IMODE(os.stat(file).st_mode))

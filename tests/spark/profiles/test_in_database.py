@@ -20,7 +20,7 @@ from datahub_hyperjoin.spark.databases.sql_profiles import SqlCounts, read_count
 from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.tables import ColumnProfile, TableProfile
-from engines.columns_by_system import COMPUTING, FOREIGN, MESSY, RANGE, READ, TYPED, WORDS
+from engines.columns_by_system import COMPUTING, FOREIGN, MESSY, QUICK, RANGE, READ, TYPED, WORDS
 from engines.counted_profiles import (
     by_reading,
     in_normal_form,
@@ -60,7 +60,18 @@ def server(
         yield running
 
 
-@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
+CONFIGURED = pytest.mark.parametrize(
+    ("server", "config"),
+    # Most other tests have the small configuration, for all systems.
+    [
+        *(pytest.param(kind, CONFIG, id=f"{kind}-whole") for kind in COMPUTING),
+        *(pytest.param(kind, SMALL, id=f"{kind}-small") for kind in QUICK),
+    ],
+    indirect=["server"],
+)
+
+
+@CONFIGURED
 def test_profiles_equal_those_of_reading(server: Server, config: ProfileConfig) -> None:
     columns = TYPED[server.kind]
     table = fill_columns(server, "typed", columns)
@@ -78,7 +89,7 @@ def by_type(types: Iterable[str], profile: TableProfile) -> dict[str, ColumnProf
     return dict(zip(types, profile.columns, strict=True))
 
 
-@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
+@CONFIGURED
 def test_odd_texts_are_counted_once_in_whichever_spelling(
     server: Server, config: ProfileConfig
 ) -> None:
@@ -137,6 +148,7 @@ def test_views_odd_names_and_opaque_columns_are_counted(server: Server) -> None:
         assert profiled_and_unread(table, SMALL) == (by_reading(table, SMALL), [])
 
 
+@pytest.mark.parametrize("server", QUICK, indirect=True)
 def test_more_columns_than_one_statement_takes_are_counted(server: Server) -> None:
     columns = ", ".join(f"i + {at} AS c{at}" for at in range(19))
     server.run(f"CREATE TABLE wide AS SELECT {columns} FROM {series(server, 40)}")

@@ -18,6 +18,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import Table, TableId
 
+TABLES, ROWS = 9, 60_000
+
 RUN = """
 import pickle, sys
 from pathlib import Path
@@ -34,10 +36,10 @@ with lazy_session(SessionConfig(master="local[1]")) as session:
 
 @pytest.fixture
 def tables(tmp_path: Path) -> list[Table]:
-    """Write twelve files, each of which takes a moment to read."""
-    rows = "".join(f"{at},name {at}\n" for at in range(150_000))
+    """Write nine files, each of which takes a moment to read."""
+    rows = "".join(f"{at},name {at}\n" for at in range(ROWS))
     made = []
-    for name in (f"t{at}" for at in range(12)):
+    for name in (f"t{at}" for at in range(TABLES)):
         path = tmp_path / f"{name}.csv"
         path.write_text("id,name\n" + rows)
         location = File(uri=str(path), format="csv")
@@ -71,11 +73,11 @@ def test_the_next_run_goes_on(spark: SparkSession, tmp_path: Path, tables: list[
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     left = count_profiles(tmp_path)
-    assert 3 <= left < 12
+    assert 3 <= left < TABLES
     report = HyperJoinReport()
     found = read_profiles(tables, lambda: spark, config, report)
-    assert [profile.rows for profile in found] == [150_000] * 12
+    assert [profile.rows for profile in found] == [ROWS] * TABLES
     assert left - 1 <= report.tables_from_profile_store <= left
     again = HyperJoinReport()
     assert read_profiles(tables, lambda: spark, config, again) == found
-    assert again.tables_from_profile_store == 12
+    assert again.tables_from_profile_store == TABLES

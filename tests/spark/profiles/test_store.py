@@ -4,6 +4,7 @@ import logging
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -279,6 +280,7 @@ def test_two_runs_at_once_leave_a_store_that_can_be_read(
         ]
         while any(run.poll() is None for run in runs):
             assert Store(config).profiles([cities]) == {cities.id: profile}
+            time.sleep(0.01)  # leaves the processor to them
         assert [run.stderr.read() for run in runs if run.stderr] == ["", ""]
     assert caplog.text == ""
 

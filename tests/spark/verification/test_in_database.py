@@ -10,7 +10,7 @@ import pytest
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
-from engines.columns_by_system import COMPUTING, MESSY
+from engines.columns_by_system import COMPUTING, MESSY, QUICK
 from engines.counted_pairs import verified_and_counted, verified_by_reading
 from engines.filled_tables import fill, literal, series
 from engines.servers import Server, serving
@@ -243,6 +243,7 @@ def test_views_and_odd_names_are_counted(server: Server) -> None:
     assert counts[pair].joined == 1 + 4
 
 
+@pytest.mark.parametrize("server", QUICK, indirect=True)
 def test_more_columns_than_one_statement_takes_are_counted(server: Server) -> None:
     database = server.database(max_connections=3)
     for at in range(12):
