@@ -34,7 +34,6 @@ from datahub_hyperjoin.catalog.versions import SUPPORT, TERMS, stale_removal
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.client_errors import limit_answers
 from datahub_hyperjoin.decision_file import read_damaged_lines
-from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.emit import ReadBack, WrittenStateHandler, keep_changes, mark_withdrawn
 from datahub_hyperjoin.emit.pipelines import (
     OtherPipeline,
@@ -198,6 +197,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         config, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
             if config.demo and config.folder and not config.folder.exists():
+                from datahub_hyperjoin.demo import write_lake  # noqa: PLC0415 (for first tries)
+
                 write_lake(config.folder)
             decisions = read_written_decisions(self.config.decisions, self.report.warn)
             tables = scan(self.config, self.report.warn, session, count=self.report.count)

@@ -13,7 +13,6 @@ from datahub_hyperjoin.joins.compound import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.joins.evidence import Evidence, RowCounts
 from datahub_hyperjoin.joins.join import Join, JoinedColumns
 from datahub_hyperjoin.joins.safety import NOT_VERIFIED, grain_of
-from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import join_with_and, number_of, percent
 
@@ -56,13 +55,9 @@ def _role(join: Join) -> str:
     if join.known_role is None or join.referenced is None:
         return join.role.value if join.known_role else ""
     at = [right if join.referenced == join.right else left for left, right in join.pairs]
-    return f"{join.role.value}; the key is {_columns(at)}"
-
-
-def _columns(columns: Sequence[ColumnId]) -> str:
-    """Format columns of one table as text."""
-    table, paths = columns[0].table, [column.path for column in columns]
-    return f"{table.name}.{paths[0]}" if len(paths) == 1 else f"{table.name} ({', '.join(paths)})"
+    paths = ", ".join(column.path for column in at)
+    key = f"{at[0].table.name} ({paths})" if len(at) > 1 else at[0]
+    return f"{join.role.value}; the key is {key}"
 
 
 def _cardinality(join: Join) -> str:
