@@ -13,7 +13,6 @@ from itertools import product
 from math import exp, log2
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.joins import (
     MIN_TUPLE_CONTAINMENT,
@@ -24,7 +23,13 @@ from datahub_hyperjoin.joins import (
 )
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import LONGEST_KEY, Lake
-from datahub_hyperjoin.model.signals.pairs import number_pairs
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnMask,
+    PairFloats,
+    PairInts,
+    PairMask,
+    number_pairs,
+)
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId
 
 _MAX_MISSING = 0.1
@@ -53,12 +58,12 @@ class ColumnPartners:
 
     lake: Lake
     # For each pair, the column whose values are contained in the other column.
-    referring: Int[np.ndarray, " pair"]
+    referring: PairInts
     # The column of each pair that contains the values of the other column.
-    referenced: Int[np.ndarray, " pair"]
+    referenced: PairInts
     # The greater of two measures in [0, 1]: the similarity of the names, and the share of values
     # that only columns of this domain contain.
-    similarity: Float[np.ndarray, " pair"]
+    similarity: PairFloats
 
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
         """Return the column pairs that refer to given tables, grouped by their two tables."""
@@ -110,7 +115,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
     distinct = lake.distinct
     # Rounded, because a share of 4/5 of 5 values lacks a little more than one.
     missing = np.round((1 - overlap.containment) * distinct[left], 4)
-    fits: Bool[np.ndarray, " pair"] = (
+    fits: PairMask = (
         (missing <= np.maximum(_MAX_MISSING * distinct[left], 1.0))
         & (overlap.shared > 1)
         & refers[left]
@@ -137,9 +142,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
     )
 
 
-def _have_several(
-    lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
-) -> Bool[np.ndarray, " pair"]:
+def _have_several(lake: Lake, left: PairInts, right: PairInts) -> PairMask:
     """Mark each pair if several columns of the left table have partners in the right table."""
     count = len(lake.titles)
     # The left column determines the left table.
@@ -149,7 +152,7 @@ def _have_several(
     return np.isin(tables, seen[times > 1])
 
 
-def _masks(lake: Lake) -> tuple[Bool[np.ndarray, " column"], Bool[np.ndarray, " column"]]:
+def _masks(lake: Lake) -> tuple[ColumnMask, ColumnMask]:
     """Mark the columns that may refer to composite keys; also mark possible parts of such keys."""
     refers = np.array([_may_refer(profile) for profile in lake.profiles], dtype=bool)
     is_part = np.array([_may_be_part(profile) for profile in lake.profiles], dtype=bool)

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from jaxtyping import Float32
-
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.signals.pairs import Vectors
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class NetworkResult:
     weights: bytes
     epochs: tuple[Epoch, ...]
     # Unit vectors, one per column; None if the task did not ask for them.
-    embeddings: Float32[np.ndarray, "column width"] | None
+    embeddings: Vectors | None
 
 
 Elsewhere = Callable[[NetworkTask], NetworkResult | None]
@@ -54,7 +52,7 @@ It raises the errors of training.
 class Encoding:
     """The embeddings of a lake's columns."""
 
-    embeddings: Float32[np.ndarray, "column width"]
+    embeddings: Vectors
     fingerprint: str
     # Whether the model was trained in this run; otherwise it was read from its folder.
     trained: bool

@@ -7,10 +7,10 @@ from itertools import pairwise
 from unicodedata import normalize
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.roles.words import column_words, names_label, spell, table_prefixes
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, Words, meaningful_words, stems
+from datahub_hyperjoin.model.signals.pairs import ColumnFloats, ColumnInts, ColumnMask, Indices
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -39,8 +39,8 @@ _WORDS = frozenset({DataType.TEXT, DataType.DATE, DataType.TIMESTAMP})
 
 
 def _rank_by_standing(
-    profiles: Sequence[ColumnProfile], titles: Sequence[str], table_of: Int[np.ndarray, " column"]
-) -> Int[np.ndarray, " column"]:
+    profiles: Sequence[ColumnProfile], titles: Sequence[str], table_of: ColumnInts
+) -> ColumnInts:
     """For each column, count the columns of its table that look more like the table's key."""
     tables = [{*stems(title)} for title in titles]
     owners = zip(table_of.tolist(), profiles, strict=True)
@@ -100,7 +100,7 @@ class Lake:
 
     profiles: tuple[ColumnProfile, ...]  # the profile of each column
     titles: tuple[str, ...]  # the title of each table
-    table_of: Int[np.ndarray, " column"]  # the table of each column
+    table_of: ColumnInts  # the table of each column
     # The function that hashed the values for all sketches.
     value_hash: ValueHash = ValueHash.SIPHASH
 
@@ -176,22 +176,22 @@ class Lake:
         return {id_: notation for id_, notation in known.items() if notation}
 
     @cached_property
-    def is_text(self) -> Bool[np.ndarray, " column"]:
+    def is_text(self) -> ColumnMask:
         """Whether each column holds text."""
         return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
 
     @cached_property
-    def is_whole(self) -> Bool[np.ndarray, " column"]:
+    def is_whole(self) -> ColumnMask:
         """Whether each column holds whole numbers."""
         return np.array([profile.type is DataType.INTEGER for profile in self.profiles], dtype=bool)
 
     @cached_property
-    def standing(self) -> Int[np.ndarray, " column"]:
+    def standing(self) -> ColumnInts:
         """The number of columns of the same table that look more like its key: 0 for the first."""
         return _rank_by_standing(self.profiles, self.titles, self.table_of)
 
     @cached_property
-    def density(self) -> Float[np.ndarray, " column"]:
+    def density(self) -> ColumnFloats:
         """How densely each column's numbers fill their range: 1 if they are consecutive."""
         return np.array([_density(profile) for profile in self.profiles])
 
@@ -216,7 +216,7 @@ class Lake:
         return column_words([profile.id.path for profile in self.profiles], self.title_spellings)
 
     @cached_property
-    def distinct(self) -> Int[np.ndarray, " column"]:
+    def distinct(self) -> ColumnInts:
         """The number of distinct values of each column."""
         return np.array([profile.distinct for profile in self.profiles], dtype=np.int64)
 
@@ -239,13 +239,13 @@ class Lake:
         return tuple(table.place if table else "" for table in self.tables)
 
     @cached_property
-    def place_of(self) -> Int[np.ndarray, " column"]:
+    def place_of(self) -> ColumnInts:
         """The number of the folder or schema of each column."""
         numbers = np.unique(self.places, return_inverse=True)[1]
         return numbers.astype(np.int64)[self.table_of]
 
     @cached_property
-    def columns_of(self) -> tuple[Int[np.ndarray, " _"], ...]:
+    def columns_of(self) -> tuple[Indices, ...]:
         """The columns of each table."""
         order = np.argsort(self.table_of, kind="stable")
         bounds = np.searchsorted(self.table_of[order], np.arange(len(self.titles) + 1))

@@ -16,7 +16,14 @@ from datahub_hyperjoin.model.config import Edges, Method, ModelConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import are_variants
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
-from datahub_hyperjoin.model.signals.pairs import ColumnInts, PairInts, PairMask, group_equal
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnInts,
+    Indices,
+    KeyInts,
+    PairInts,
+    PairMask,
+    group_equal,
+)
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 
@@ -72,11 +79,11 @@ _COMPARED = 1 << 20
 _FIRST, _AT_ONCE = 1 << 12, 1 << 20
 """Number of pairs that are connected at once: at first, and at most, which bounds memory."""
 
-_Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
+_Pairs = tuple[Indices, Indices]
 """The left and the right columns of some pairs."""
 
 
-Groups = Sequence[Int[np.ndarray, " _"]]  # the columns of some hyperedges
+Groups = Sequence[Indices]  # the columns of some hyperedges
 
 
 @dataclass(frozen=True)
@@ -88,14 +95,14 @@ class JoinGraph:
     component: ColumnInts  # the connected component of each column; -1 for a column without an edge
 
     @cached_property
-    def components(self) -> tuple[Int[np.ndarray, " _"], ...]:
+    def components(self) -> tuple[Indices, ...]:
         """The columns of each connected component."""
         return tuple(group_equal(self.component))
 
 
 def _find_similar(
     lake: Lake,
-    keys: Int[np.ndarray, " key"],
+    keys: KeyInts,
     overlap: ValueOverlap,
     variants: Mapping[int, str],
     config: ModelConfig,
@@ -119,8 +126,8 @@ def _find_similar(
 
 
 def _pairs_of_keys(
-    lake: Lake, keys: Int[np.ndarray, " key"], overlap: ValueOverlap, least: float | None
-) -> tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"], Float[np.ndarray, " _"]]:
+    lake: Lake, keys: KeyInts, overlap: ValueOverlap, least: float | None
+) -> tuple[Indices, Indices, Float[np.ndarray, " _"]]:
     """Find the pairs of key columns, each in one order, with the greater of their containments."""
     is_key = np.isin(np.arange(len(lake)), keys)
     none = np.zeros(0, dtype=np.int32)
@@ -168,7 +175,7 @@ def _keep_within_size(sets: DisjointSets, pairs: _Pairs, max_size: int) -> PairM
 
 def build_join_graph(
     lake: Lake,
-    keys: Int[np.ndarray, " key"],
+    keys: KeyInts,
     *,
     overlap: ValueOverlap,
     priors: CatalogPriors,

@@ -4,9 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-from jaxtyping import Int
-
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
@@ -21,6 +18,7 @@ from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.crosswalks import CrosswalkOverlap, find_crosswalks
 from datahub_hyperjoin.model.signals.names import NameSimilarity, qualify
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, add_form_overlap, measure_overlap
+from datahub_hyperjoin.model.signals.pairs import KeyInts
 from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.visible import logger_of
 
@@ -33,7 +31,7 @@ class LakeIndex:
 
     lake: Lake
     priors: CatalogPriors
-    keys: Int[np.ndarray, " key"]
+    keys: KeyInts
     # The overlap of each pair of columns that share values, as written or in another form.
     overlap: ValueOverlap
     joins: JoinGraph

@@ -18,6 +18,7 @@ from typing_extensions import assert_never
 from datahub_hyperjoin.model.config import ModelConfig, Positions
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.signals.pairs import ColumnInts
 
 _EQUAL = 1e-6  # difference below which two numbers are equal except for rounding
 _DENSE = 512  # number of columns up to which all eigenvectors of a component are computed
@@ -90,7 +91,7 @@ def canonical_basis(
 
 
 def laplacian_eigenvectors(
-    joins: JoinGraph, order: Int[np.ndarray, " column"], count: int
+    joins: JoinGraph, order: ColumnInts, count: int
 ) -> Float32[np.ndarray, "column eigenvector"]:
     """Compute the first Laplacian eigenvectors of each component (paper, section 4.2)."""
     # The eigenvector of eigenvalue 0 only counts neighbours and is skipped. Signs and the basis for

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
 
 from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
@@ -23,6 +22,7 @@ from datahub_hyperjoin.model.llm.question import (
     read_names,
     usable_name,
 )
+from datahub_hyperjoin.model.signals.pairs import KeyInts
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.visible import logger_of
 
@@ -308,7 +308,7 @@ class Naming:
 
 def name_columns(
     lake: Lake,
-    keys: Int[np.ndarray, " key"],
+    keys: KeyInts,
     config: VariantConfig,
     report_progress: Callable[[str], None] = logger.info,
 ) -> Naming:

@@ -10,7 +10,6 @@ from functools import cache, partial
 import numpy as np
 import safetensors.torch
 import torch
-from jaxtyping import Float32
 from safetensors import SafetensorError
 
 from datahub_hyperjoin.model.config import ModelConfig, VariantConfig
@@ -30,6 +29,7 @@ from datahub_hyperjoin.model.saved.checkpoint import (
     save,
 )
 from datahub_hyperjoin.model.saved.journal import Journal
+from datahub_hyperjoin.model.signals.pairs import Vectors
 from datahub_hyperjoin.model.training.augmented_views import ViewSource, select_similar
 from datahub_hyperjoin.model.training.train import fit, repeatable
 from datahub_hyperjoin.storage import temporary_folder
@@ -63,7 +63,7 @@ def _prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig)
 
 
 @torch.inference_mode()
-def embed_columns(model: Model, data: ViewSource) -> Float32[np.ndarray, "column width"]:
+def embed_columns(model: Model, data: ViewSource) -> Vectors:
     """Compute an embedding for every column of a lake."""
     batch = Batch(
         features=data.whole(),

@@ -20,6 +20,7 @@ from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.errors import VectorFileError, VectorTrainingError
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import tokens
+from datahub_hyperjoin.model.signals.pairs import ColumnInts
 from datahub_hyperjoin.storage import temporary_folder
 
 _NO_WORD = re.compile(r"[\W_]+")
@@ -159,7 +160,7 @@ class Featurizer:
 
 
 def pool(
-    cells: Float32[np.ndarray, "cell feature"], starts: Int[np.ndarray, " column"]
+    cells: Float32[np.ndarray, "cell feature"], starts: ColumnInts
 ) -> Float[Tensor, "column content"]:
     """Summarise each column's cells by mean, standard deviation, maximum and minimum."""
     sizes = np.diff([*starts, len(cells)])[:, None].astype(np.float32)

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 from scipy.special import erf
 
-from datahub_hyperjoin.model.signals.pairs import starts_run
+from datahub_hyperjoin.model.signals.pairs import ColumnInts, PairInts, starts_run
 
 _EMPTY = np.float32(-5.0)
 """The maximum of a group without pairs. Few elements of a normalised state vector are smaller."""
@@ -45,16 +45,16 @@ class CandidatePairs:
     rows: Float32[np.ndarray, "pair feature"]
     # Log-odds of a join by the noisy-or, from which the weights of messages are computed.
     log_odds: Float32[np.ndarray, " pair"]
-    left: Int[np.ndarray, " pair"]
-    right: Int[np.ndarray, " pair"]
+    left: PairInts
+    right: PairInts
     # Position of the pair with its columns swapped; -1 if the swapped pair is not a candidate.
-    reverse: Int[np.ndarray, " pair"]
-    table_of: Int[np.ndarray, " column"]
+    reverse: PairInts
+    table_of: ColumnInts
     # For each pair, the index of its group. The pairs between the same two tables form a group.
-    tables: Int[np.ndarray, " pair"]
+    tables: PairInts
     # For each pair, the index of its group. The pairs of one key column with candidates in one
     # table form a group.
-    towards: Int[np.ndarray, " pair"]
+    towards: PairInts
 
     def without_rows(self) -> "CandidatePairs":
         """Return the pairs without their features, which take most of the memory."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Float, Float32, Int, Int32
+from jaxtyping import Int32
 
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
@@ -16,7 +16,14 @@ from datahub_hyperjoin.model.ranking.nearest import (
 from datahub_hyperjoin.model.ranking.pair_features import statistics_vectors, unit_rows
 from datahub_hyperjoin.model.signals.cells import StoredVectors
 from datahub_hyperjoin.model.signals.names import NameSimilarity
-from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
+from datahub_hyperjoin.model.signals.pairs import (
+    KeyInts,
+    PairFloats,
+    PairInts,
+    PairValues,
+    SparsePairs,
+    Vectors,
+)
 
 _KEYS = 8192
 """Number of key columns whose candidates are sorted at once, which bounds memory."""
@@ -32,10 +39,7 @@ _Source = tuple[str, Candidates]
 
 
 def _best_partners(
-    pairs: SparsePairs,
-    values: Callable[[slice], Float[np.ndarray, " pair"]],
-    keys: Int[np.ndarray, " key"],
-    count: int,
+    pairs: SparsePairs, values: Callable[[slice], PairFloats], keys: KeyInts, count: int
 ) -> Candidates:
     """For each key column, return the `count` partners with the highest values, best first."""
     found = [np.full((0, count), NO_CANDIDATE, dtype=np.int32)]
@@ -48,11 +52,7 @@ def _best_partners(
 
 
 def _best_of(
-    left: Int[np.ndarray, " pair"],
-    right: Int[np.ndarray, " pair"],
-    values: Float[np.ndarray, " pair"],
-    keys: Int[np.ndarray, " key"],
-    count: int,
+    left: PairInts, right: PairInts, values: PairFloats, keys: KeyInts, count: int
 ) -> Candidates:
     if not len(values):
         return np.full((len(keys), count), NO_CANDIDATE, dtype=np.int32)
@@ -103,7 +103,7 @@ def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
         yield from ((name, best) for best in _strongest(across, index.keys, count))
 
 
-def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
+def _strongest(pairs: PairValues, keys: KeyInts, count: int) -> list[Candidates]:
     """Find the strongest partners of each key column."""
     # No wider than needed, because the cost of ranking grows with the square of the positions.
     if not len(pairs):
@@ -156,11 +156,7 @@ def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _nearest(
-    index: LakeIndex,
-    source: str,
-    vectors: StoredVectors,
-    count: int,
-    note: Note,
+    index: LakeIndex, source: str, vectors: StoredVectors, count: int, note: Note
 ) -> _Source:
     columns = ColumnIndex(vectors, index.lake.table_of)
     if not columns.is_exact:
@@ -195,10 +191,7 @@ def note_nothing(source: str) -> None:
 
 
 def candidate_sources(
-    index: LakeIndex,
-    embeddings: Float32[np.ndarray, "column width"],
-    config: ModelConfig,
-    note: Note = note_nothing,
+    index: LakeIndex, embeddings: Vectors, config: ModelConfig, note: Note = note_nothing
 ) -> Iterator[tuple[str, Candidates]]:
     """For each source of candidates, yield its name and the candidates of all key columns."""
     # The paper's scoring uses embeddings and the catalog only.
@@ -216,10 +209,7 @@ def candidate_sources(
 
 
 def find_candidates(
-    index: LakeIndex,
-    embeddings: Float32[np.ndarray, "column width"],
-    config: ModelConfig,
-    note: Note = note_nothing,
+    index: LakeIndex, embeddings: Vectors, config: ModelConfig, note: Note = note_nothing
 ) -> Candidates:
     """Collect the candidates of each key column from all sources, such as similar names."""
     named = candidate_sources(index, embeddings, config, note)

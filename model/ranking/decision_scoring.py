@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Float, Float32, Int
 from scipy import sparse
 from scipy.special import expit, logit
 
@@ -24,6 +24,14 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
 )
 from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
 from datahub_hyperjoin.model.signals.cells import scale_rows
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnInts,
+    Floats,
+    Ints,
+    KeyInts,
+    PairFloats,
+    PairMask,
+)
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 _SLOPE, _OFFSET = 0.1, 0.3
@@ -44,7 +52,7 @@ class Calibration:
     slope: float = 1.0  # the factor a in the formula above
     offset: float = 0.0  # the summand b in the formula above
 
-    def apply(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    def apply(self, scores: Floats) -> Floats:
         """Convert scores to joinabilities.
 
         >>> Calibration(offset=-1.0).apply(np.array([0.5, 0.9])).round(2).tolist()
@@ -55,7 +63,7 @@ class Calibration:
         return expit(self.slope * _bounded_logit(scores) + self.offset)
 
 
-def _bounded_logit(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+def _bounded_logit(scores: Floats) -> Floats:
     """Return the log-odds of scores, limited to the range from -13.8 to 13.8."""
     return logit(np.clip(scores, _EDGE, 1 - _EDGE))
 
@@ -106,9 +114,9 @@ class DecidedPairs:
     """All pairs that people accepted or rejected, with their scores."""
 
     pairs: Int[np.ndarray, "pair 2"]  # the columns of each pair, by index
-    accepted: Bool[np.ndarray, " pair"]  # whether each pair was accepted; the others were rejected
+    accepted: PairMask  # whether each pair was accepted; the others were rejected
     # Probability of each pair before calibration, in the better of its two orders.
-    probability: Float[np.ndarray, " pair"]
+    probability: PairFloats
 
     @classmethod
     def from_priors(cls, priors: CatalogPriors, unaware: PairScorer) -> "DecidedPairs":
@@ -159,7 +167,7 @@ class PairKinds:
         self,
         scorer: TreeScorer,
         decided: Int[np.ndarray, "pair 2"],
-        keys: Int[np.ndarray, " key"],
+        keys: KeyInts,
         candidates: KeyCandidates,
     ) -> None:
         self._scorer = scorer
@@ -227,7 +235,7 @@ class ColumnSimilarity:
         self._similarity: Float32[np.ndarray, "column other"] = np.vstack(blocks)
         self._similarity[others, np.arange(len(others))] = 1.0
 
-    def of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape other"]:
+    def of(self, columns: Ints) -> Float32[np.ndarray, "*shape other"]:
         """Return the similarity of each given column to each column in `others`."""
         return self._similarity[columns]
 
@@ -235,7 +243,7 @@ class ColumnSimilarity:
 def _compare(
     index: LakeIndex,
     partners: sparse.csr_array,
-    columns: Int[np.ndarray, " column"],
+    columns: ColumnInts,
     others: Int[np.ndarray, " other"],
 ) -> Float32[np.ndarray, "column other"]:
     text, other_text = index.lake.is_text[columns][:, None], index.lake.is_text[others][None]
@@ -248,10 +256,7 @@ def _compare(
 
 
 def _score_candidates(
-    scorer: PairScorer,
-    columns: int,
-    keys: Int[np.ndarray, " key"],
-    candidates: KeyCandidates,
+    scorer: PairScorer, columns: int, keys: KeyInts, candidates: KeyCandidates
 ) -> sparse.csr_array:
     """Compute the probability that each key column joins with each of its candidates."""
     scores = np.zeros(candidates.shape)
@@ -277,10 +282,8 @@ _CLOSE = 1e-6
 
 
 def fit_process(
-    covariance: Float[np.ndarray, "pair pair"],
-    prior: Float[np.ndarray, " pair"],
-    accepted: Bool[np.ndarray, " pair"],
-) -> Float[np.ndarray, " pair"]:
+    covariance: Float[np.ndarray, "pair pair"], prior: PairFloats, accepted: PairMask
+) -> PairFloats:
     """Fit a Gaussian process to decisions, and return the weight of each decision.
 
     >>> fit_process(np.eye(2), np.zeros(2), np.array([True, False])).round(2).tolist()
@@ -292,7 +295,7 @@ def fit_process(
     values, vectors = np.linalg.eigh(covariance)
     known = (vectors * np.maximum(values, 0.0)) @ vectors.T
 
-    def log_posterior(weights: Float[np.ndarray, " pair"]) -> float:
+    def log_posterior(weights: PairFloats) -> float:
         effect = known @ weights
         margin = np.where(accepted, 1.0, -1.0) * (prior + effect)
         return -float(np.logaddexp(0.0, -margin).sum() + weights @ effect / 2)
@@ -335,7 +338,7 @@ class DecisionAwareScorer(PairScorer):
         similarity: ColumnSimilarity,
         decided: Int[np.ndarray, "pair 2"],
         kinds: PairKinds | None,
-        weights: Float[np.ndarray, " pair"],
+        weights: PairFloats,
     ) -> None:
         self._scorer = scorer
         self._similarity = similarity
@@ -357,16 +360,13 @@ class DecisionAwareScorer(PairScorer):
         own, similar = self._kinds.score_and_compare(left, right)
         return expit(_bounded_logit(own) + by_columns + similar @ self._kind_weights)
 
-    def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    def to_probability(self, scores: Floats) -> Floats:
         """Convert scores to probabilities in the same way as the wrapped scorer."""
         return self._scorer.to_probability(scores)
 
 
 def correct_with_decisions(
-    scorer: PairScorer,
-    decided: DecidedPairs,
-    index: LakeIndex,
-    candidates: KeyCandidates,
+    scorer: PairScorer, decided: DecidedPairs, index: LakeIndex, candidates: KeyCandidates
 ) -> PairScorer:
     """Return a scorer that corrects `scorer` with people's decisions about similar pairs."""
     # `scorer` must not know the decisions: a score that a decision has moved already would seem to
@@ -391,10 +391,7 @@ def correct_with_decisions(
 
 
 def _find_kinds(
-    scorer: PairScorer,
-    pairs: Int[np.ndarray, "pair 2"],
-    keys: Int[np.ndarray, " key"],
-    candidates: KeyCandidates,
+    scorer: PairScorer, pairs: Int[np.ndarray, "pair 2"], keys: KeyInts, candidates: KeyCandidates
 ) -> PairKinds | None:
     """Build the `PairKinds` of decided pairs; return None if the scorer computes no features."""
     match scorer:

@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
 from datahub_hyperjoin.model.signals.cells import StoredVectors
+from datahub_hyperjoin.model.signals.pairs import ColumnInts
 
 if TYPE_CHECKING:
     import torch
@@ -301,10 +302,7 @@ class ColumnIndex:
     """An index of embeddings, searched by cosine similarity."""
 
     def __init__(
-        self,
-        embeddings: StoredVectors,
-        tables: Int[np.ndarray, " column"],
-        compared: int = _COMPARED,
+        self, embeddings: StoredVectors, tables: ColumnInts, compared: int = _COMPARED
     ) -> None:
         if not len(embeddings):
             raise EmptyIndexError.without_columns()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Float32
 from scipy import sparse
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
@@ -16,7 +16,16 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.pair_scoring import PairSignals
 from datahub_hyperjoin.model.roles.name_clues import NameComparison
 from datahub_hyperjoin.model.signals.names import NameSimilarity, Words, meaningful_words, stems
-from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnInts,
+    Floats,
+    PairFloats,
+    PairInts,
+    SparsePairs,
+    Vectors,
+    values_at,
+)
 from datahub_hyperjoin.model.signals.sketches import row_products
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
@@ -85,9 +94,7 @@ def statistics_vectors(index: LakeIndex) -> Float32[np.ndarray, "column statisti
     return unit_rows((measured - measured.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
-def unit_rows(
-    rows: Float32[np.ndarray, "column width"],
-) -> Float32[np.ndarray, "column width"]:
+def unit_rows(rows: Vectors) -> Vectors:
     """Scale each row to length 1; rows of zeros stay as they are."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.maximum(lengths, 1e-9)).astype(np.float32)
@@ -125,14 +132,12 @@ PAIR_FEATURES = (
 )
 """All measures of a pair; the trees know a feature by its position."""
 
-_Columns = Int[np.ndarray, " pair"]
-_Measured = Float[np.ndarray, " pair"]
 
 _LIMIT = 1e-4
 """Smallest distance of a probability from 0 and 1, which keeps log-odds finite."""
 
 
-def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+def log_odds(probability: Floats) -> Floats:
     """Return the log-odds of probabilities, limited to the range from -9.2 to 9.2."""
     bounded = np.clip(probability, _LIMIT, 1 - _LIMIT)
     return np.log(bounded / (1 - bounded))
@@ -143,10 +148,10 @@ class ReferenceLookup:
     """The references of a lake, stored so that pairs of columns can be looked up fast."""
 
     pairs: SparsePairs  # the pairs of a column and a key to which the column may refer
-    probability: _Measured  # the probability that the column of each pair refers to the key
+    probability: PairFloats  # the probability that the column of each pair refers to the key
     # The most probable key of each column; the column itself if it refers to none.
-    key: Int[np.ndarray, " column"]
-    refers: Float[np.ndarray, " column"]  # the probability of each column's most probable reference
+    key: ColumnInts
+    refers: ColumnFloats  # the probability of each column's most probable reference
 
     @classmethod
     def of(cls, index: LakeIndex) -> "ReferenceLookup":
@@ -161,11 +166,11 @@ class ReferenceLookup:
         np.maximum.at(refers, found.referring, found.probability)
         return cls(pairs, found.probability, key, refers)
 
-    def between(self, left: _Columns, right: _Columns) -> _Measured:
+    def between(self, left: PairInts, right: PairInts) -> PairFloats:
         """Return the probability that the left column of each pair refers to the right column."""
         return self.pairs.look_up(self.probability, left, right)
 
-    def to_one_key(self, left: _Columns, right: _Columns) -> _Measured:
+    def to_one_key(self, left: PairInts, right: PairInts) -> PairFloats:
         """Return the probability that both columns of each pair refer to the same key."""
         key = self.key
         is_same = (key[left] == key[right]) & (key[left] != left) & (key[right] != right)
@@ -182,7 +187,7 @@ class PairFeatures:
         self._patterns = _pattern_weights(index)
 
     def of(
-        self, left: _Columns, right: _Columns, signals: PairSignals, noisy_or: _Measured
+        self, left: PairInts, right: PairInts, signals: PairSignals, noisy_or: PairFloats
     ) -> Float32[np.ndarray, "pair feature"]:
         """Compute the measures in `PAIR_FEATURES` for each pair."""
         overlap, first, second = self._overlap, self._columns[left], self._columns[right]
@@ -305,7 +310,7 @@ class NameFeatures:
         self._compared = NameComparison(lake)
 
     def of(
-        self, left: _Columns, right: _Columns, score: _Measured
+        self, left: PairInts, right: PairInts, score: PairFloats
     ) -> Float32[np.ndarray, "pair feature"]:
         """Compute the measures in `NAME_FEATURES` for each pair."""
         index, lake, references = self._index, self._index.lake, self._references
@@ -357,13 +362,13 @@ class _Schemas:
             (np.ones(len(number)), (lake.table_of, number)), (tables, len(names))
         ).sign()
         self._weighted = sparse.csr_array(held.multiply(np.sqrt(self._rarity)[None, :]))
-        totals: _Measured = self._weighted.multiply(self._weighted).sum(axis=1)
+        totals: PairFloats = self._weighted.multiply(self._weighted).sum(axis=1)
         self._total = np.asarray(totals).ravel()
 
-    def same_name(self, left: _Columns, right: _Columns) -> _Measured:
+    def same_name(self, left: PairInts, right: PairInts) -> PairFloats:
         return (self._number[left] == self._number[right]).astype(np.float64)
 
-    def others_in_common(self, left: _Columns, right: _Columns) -> tuple[_Measured, _Measured]:
+    def others_in_common(self, left: PairInts, right: PairInts) -> tuple[PairFloats, PairFloats]:
         """For each pair, weigh the column names that the two tables have in common."""
         # That is their total weight, and its share in the table whose names weigh less. The name
         # that the pair's own columns have in common does not count.

@@ -14,16 +14,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Float, Int
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.model.config import Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.model.signals.pairs import PairValues, values_at
+from datahub_hyperjoin.model.signals.pairs import (
+    Floats,
+    Masks,
+    PairFloats,
+    PairInts,
+    PairValues,
+    Vectors,
+    values_at,
+)
 from datahub_hyperjoin.model.signals.sketches import trust_in_numbers, weigh_shared
 from datahub_hyperjoin.tables import Pair
 
-Measure = Float[np.ndarray, "*pair"]
 Lefts = Int[np.ndarray, "query l"]
 Rights = Int[np.ndarray, "query r"]
 Scores = Float[np.ndarray, "query l r"]
@@ -60,26 +67,26 @@ STRENGTHS = SignalStrengths()
 class PairSignals:
     """The signals of column pairs, one array for each signal."""
 
-    containment: Measure  # containment beyond chance in the better of both directions
-    containment_in_right: Measure  # containment, beyond chance, of the left column in the right one
+    containment: Floats  # containment beyond chance in the better of both directions
+    containment_in_right: Floats  # containment, beyond chance, of the left column in the right one
     # Weight of the overlap by the number of shared values, see `weigh_shared`.
-    shared_weight: Measure
-    ochiai: Measure  # cosine of the sets of values
-    cells: Measure  # cosine of the cells' trigrams
-    names: Measure  # similarity of the names
-    cosine: Measure | None  # the network's cosine, rescaled; None without a network
-    right_uniqueness: Measure  # uniqueness of the right column
-    same_location: Bool[np.ndarray, "*pair"]  # whether both tables are in one folder or schema
-    entities: Measure  # overlap of the entities; 0 for columns that share none
+    shared_weight: Floats
+    ochiai: Floats  # cosine of the sets of values
+    cells: Floats  # cosine of the cells' trigrams
+    names: Floats  # similarity of the names
+    cosine: Floats | None  # the network's cosine, rescaled; None without a network
+    right_uniqueness: Floats  # uniqueness of the right column
+    same_location: Masks  # whether both tables are in one folder or schema
+    entities: Floats  # overlap of the entities; 0 for columns that share none
     # Whether both columns write entities of one kind in the same form.
-    same_form: Bool[np.ndarray, "*pair"]
+    same_form: Masks
     # Strength of the two steps through a crosswalk; 0 for columns that no crosswalk connects.
-    crosswalk: Measure
+    crosswalk: Floats
     # Probability that one column refers to the other, or that both refer to the same key.
-    related: Measure
-    catalog: Measure  # probability of the join by the catalog alone
-    text: Bool[np.ndarray, "*pair"]  # whether both columns hold text
-    density: Measure  # how densely the numbers of the denser column fill their range, from 0 to 1
+    related: Floats
+    catalog: Floats  # probability of the join by the catalog alone
+    text: Masks  # whether both columns hold text
+    density: Floats  # how densely the numbers of the denser column fill their range, from 0 to 1
 
     def flatten(self) -> "PairSignals":
         """Return a copy of the signals as one-dimensional arrays."""
@@ -92,13 +99,13 @@ class PairSignals:
         return replace(self, entities=none, crosswalk=none, catalog=none)
 
 
-def combine_background_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
+def combine_background_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Floats:
     """Compute the probability of a join from three signals: entities, crosswalks and catalog."""
     not_joinable = 1 - _by_entities_and_crosswalks(signals, strengths)
     return 1 - not_joinable * (1 - strengths.catalog * signals.catalog)
 
 
-def _by_entities_and_crosswalks(signals: PairSignals, strengths: SignalStrengths) -> Measure:
+def _by_entities_and_crosswalks(signals: PairSignals, strengths: SignalStrengths) -> Floats:
     """Compute the probability of a join from two signals: entities and crosswalks."""
     by_entities = np.where(
         signals.same_form,
@@ -109,7 +116,7 @@ def _by_entities_and_crosswalks(signals: PairSignals, strengths: SignalStrengths
     return np.maximum(by_entities, strengths.crosswalk * signals.crosswalk)
 
 
-def probabilities_by_signal(signals: PairSignals, strengths: SignalStrengths) -> dict[str, Measure]:
+def probabilities_by_signal(signals: PairSignals, strengths: SignalStrengths) -> dict[str, Floats]:
     """For each signal alone, compute how probable a join is."""
     # `entities` stands for entities and crosswalks.
     overlap = signals.containment * signals.shared_weight
@@ -132,7 +139,7 @@ def probabilities_by_signal(signals: PairSignals, strengths: SignalStrengths) ->
     }
 
 
-def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
+def combine(signals: PairSignals, strengths: SignalStrengths) -> Floats:
     """Combine all signals into the probability of a join."""
     # s = 1 - (1 - p) Π (1 - w x) for signals x with strengths w, where p is the content: of two
     # texts a noisy-or of values, cells and names; of others one of values and cells, discounted by
@@ -167,7 +174,7 @@ class PairScorer(ABC):
     def score(self, left: Lefts, right: Rights) -> Scores:
         """For each query, score every left column with every right column."""
 
-    def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    def to_probability(self, scores: Floats) -> Floats:
         """Convert scores to uncalibrated probabilities of a join."""
         return scores
 
@@ -175,7 +182,7 @@ class PairScorer(ABC):
 class CosineScorer(PairScorer):
     """A scorer that uses the cosine of embeddings."""
 
-    def __init__(self, embeddings: Float32[np.ndarray, "column width"]) -> None:
+    def __init__(self, embeddings: Vectors) -> None:
         self._embeddings = embeddings
         count = max(len(embeddings), 2)
         total = embeddings.sum(axis=0)
@@ -231,7 +238,7 @@ class NoisyOrScorer(PairScorer):
             density=np.maximum(density[first], density[second]),
         )
 
-    def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    def to_probability(self, scores: Floats) -> Floats:
         """Convert scores to uncalibrated probabilities of a join."""
         # A noisy-or assumes independent signals. They are not: several weak signals are chance more
         # often than it predicts, and one strong signal is mostly right.
@@ -277,18 +284,14 @@ class RejectionAwareScorer(PairScorer):
         return np.where(self.rejected.holds(first, second), 0.0, scores)
 
 
-def score_pairs(
-    scorer: PairScorer, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
-) -> Float[np.ndarray, " pair"]:
+def score_pairs(scorer: PairScorer, left: PairInts, right: PairInts) -> PairFloats:
     """Score each left column with the right column at the same position."""
     if not len(left):
         return np.zeros(0)
     return np.clip(scorer.score(left[:, None], right[:, None])[:, 0, 0], 0.0, 1.0)
 
 
-def build_scorer(
-    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], scoring: Scoring
-) -> PairScorer:
+def build_scorer(index: LakeIndex, embeddings: Vectors, scoring: Scoring) -> PairScorer:
     """Create the scorer that the recipe selects."""
     blend = NoisyOrScorer if index.features.values else NameScorer
     match scoring:
@@ -312,10 +315,7 @@ class Contributions:
 
 
 def list_contributions(
-    index: LakeIndex,
-    embeddings: Float32[np.ndarray, "column width"],
-    pairs: Sequence[Pair],
-    scoring: Scoring,
+    index: LakeIndex, embeddings: Vectors, pairs: Sequence[Pair], scoring: Scoring
 ) -> dict[Pair, Contributions]:
     """Compute each pair's probability of a join, from all signals and from each signal alone."""
     scorer = build_scorer(index, embeddings, scoring)

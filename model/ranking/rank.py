@@ -7,7 +7,7 @@ from itertools import chain
 from operator import attrgetter
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.joins import Suggestion
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
@@ -28,13 +28,18 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
     score_pairs,
 )
 from datahub_hyperjoin.model.ranking.tree_scoring import correct_with_trees
-from datahub_hyperjoin.model.signals.pairs import values_at
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnInts,
+    PairFloats,
+    PairInts,
+    Vectors,
+    values_at,
+)
 
 # The selection grows a maximum spanning tree greedily.
 
-_Positions = Int[np.ndarray, " pair"]
 
-PairwiseScores = Callable[[_Positions, _Positions, _Positions], Float[np.ndarray, " pair"]]
+PairwiseScores = Callable[[PairInts, PairInts, PairInts], PairFloats]
 """A function that scores joins between two candidates of one query, in [0, 1]. Its arguments
 contain, for each pair, the query and the positions of the selected and of the other candidate."""
 
@@ -131,7 +136,7 @@ class _Selection:
     scores: Float[np.ndarray, " selected"]
 
 
-def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
+def number_duplicates(lake: Lake) -> ColumnInts:
     """Give each column a number; duplicate columns get the same number."""
     # Duplicates have one name, in tables with the same columns and sketches.
     contents = [
@@ -150,10 +155,7 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
 
 
 def _build_scorers(
-    index: LakeIndex,
-    embeddings: Float32[np.ndarray, "column width"],
-    candidates: KeyCandidates,
-    config: ModelConfig,
+    index: LakeIndex, embeddings: Vectors, candidates: KeyCandidates, config: ModelConfig
 ) -> tuple[PairScorer, PairScorer]:
     """Create the recipe's scorer in two versions: plain, and corrected by trained models."""
     signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
@@ -167,10 +169,10 @@ def _build_scorers(
 def _score_among(
     scorer: PairScorer,
     candidates: Int[np.ndarray, "query candidate"],
-    query: Int[np.ndarray, " pair"],
-    selected: Int[np.ndarray, " pair"],
-    other: Int[np.ndarray, " pair"],
-) -> Float[np.ndarray, " pair"]:
+    query: PairInts,
+    selected: PairInts,
+    other: PairInts,
+) -> PairFloats:
     """Score joins between two candidates of one query, which are given by their positions."""
     left, right = candidates[query, selected], candidates[query, other]
     return scorer.score(left[:, None], right[:, None])[:, 0, 0].round(2)
@@ -234,7 +236,7 @@ def _select_chunk(
     near: Int[np.ndarray, "query candidate"],
     *,
     scorers: tuple[PairScorer, PairScorer],
-    duplicates: Int[np.ndarray, " column"],
+    duplicates: ColumnInts,
     config: ModelConfig,
 ) -> Iterator[_Selection]:
     near, (scorer, coherence) = near.astype(np.int64), scorers
@@ -272,11 +274,7 @@ class Ranker:
 
     @classmethod
     def of(
-        cls,
-        index: LakeIndex,
-        embeddings: Float32[np.ndarray, "column width"],
-        config: ModelConfig,
-        note: Note = note_nothing,
+        cls, index: LakeIndex, embeddings: Vectors, config: ModelConfig, note: Note = note_nothing
     ) -> "Ranker":
         """Build a ranker: find the candidates of all key columns, and prepare the scorers."""
         priors = index.priors
@@ -302,16 +300,13 @@ class Ranker:
         )
         yield from _select(self.index, self.candidates, allowed, coherence, self.config)
 
-    def probability(self, scores: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+    def probability(self, scores: PairFloats) -> PairFloats:
         """Convert scores to calibrated probabilities of a join."""
         return self.calibration.apply(self.scorer.to_probability(scores))
 
 
 def rank(
-    index: LakeIndex,
-    embeddings: Float32[np.ndarray, "column width"],
-    config: ModelConfig,
-    note: Note = note_nothing,
+    index: LakeIndex, embeddings: Vectors, config: ModelConfig, note: Note = note_nothing
 ) -> Iterator[Suggestion]:
     """Rank the candidates of each key column, and yield the suggestions."""
     ids, priors = index.lake.ids, index.priors

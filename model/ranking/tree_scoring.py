@@ -35,7 +35,14 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
     pairs_of_each,
     score_pairs,
 )
-from datahub_hyperjoin.model.signals.pairs import SparsePairs, number_pairs, values_at
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnInts,
+    PairFloats,
+    PairInts,
+    SparsePairs,
+    number_pairs,
+    values_at,
+)
 from datahub_hyperjoin.tables import DataType
 
 SHIPPED = Path(__file__).with_name("trees.safetensors")
@@ -143,8 +150,6 @@ def shipped_trees(path: Path = SHIPPED) -> TreeEnsemble:
     return TreeEnsemble.load(path)
 
 
-_Columns = Int[np.ndarray, " pair"]
-
 _STRONGEST = 48
 """Number of candidates of each key column that the network sees."""
 _KEYS = 1024
@@ -160,13 +165,13 @@ two tables are updated together, so the number may be exceeded."""
 class PairGraph:
     """The pairs of each key column with its strongest candidates, as input of the pair network."""
 
-    left: Int[np.ndarray, " pair"]  # the key column of each pair
-    right: Int[np.ndarray, " pair"]  # the candidate of each pair
+    left: PairInts  # the key column of each pair
+    right: PairInts  # the candidate of each pair
     rows: Float32[np.ndarray, "pair feature"]  # the features of each pair
     # Score of each pair by evidence alone, in [0, 1], without the facts in `known`.
-    by_evidence: Float[np.ndarray, " pair"]
-    known: Float[np.ndarray, " pair"]  # score of each pair by codes, crosswalks and the catalog
-    table_of: Int[np.ndarray, " column"]  # the table of each column of the lake
+    by_evidence: PairFloats
+    known: PairFloats  # score of each pair by codes, crosswalks and the catalog
+    table_of: ColumnInts  # the table of each column of the lake
 
 
 def build_pair_graph(
@@ -196,9 +201,7 @@ def build_graph_in_parts(
             yield _describe(index, noisy_or, features, left[some], right[some])
 
 
-def _number_table_pairs(
-    table_of: Int[np.ndarray, " column"], left: _Columns, right: _Columns
-) -> Int[np.ndarray, " pair"]:
+def _number_table_pairs(table_of: ColumnInts, left: PairInts, right: PairInts) -> PairInts:
     """For each pair of columns, return a number that identifies their two tables."""
     first, second = table_of[left], table_of[right]
     return number_pairs(np.minimum(first, second), np.maximum(first, second), len(table_of))
@@ -219,14 +222,12 @@ def _slices(count: int) -> Iterator[slice]:
     return (slice(start, start + _DESCRIBED) for start in range(0, count, _DESCRIBED))
 
 
-def _score(noisy_or: NoisyOrScorer, left: _Columns, right: _Columns) -> Float[np.ndarray, " pair"]:
+def _score(noisy_or: NoisyOrScorer, left: PairInts, right: PairInts) -> PairFloats:
     return noisy_or.score(left[:, None], right[:, None])[:, 0, 0]
 
 
 def _strongest(
-    noisy_or: NoisyOrScorer,
-    keys: Int[np.ndarray, " some"],
-    candidates: KeyCandidates,
+    noisy_or: NoisyOrScorer, keys: Int[np.ndarray, " some"], candidates: KeyCandidates
 ) -> Int[np.ndarray, "2 strongest"]:
     """Return the best-scoring pairs of each key column, sorted by key and candidate."""
     row, position = np.nonzero(candidates != NO_CANDIDATE)
@@ -245,8 +246,8 @@ def _describe(
     index: LakeIndex,
     noisy_or: NoisyOrScorer,
     features: PairFeatures,
-    left: _Columns,
-    right: _Columns,
+    left: PairInts,
+    right: PairInts,
 ) -> PairGraph:
     strengths = noisy_or.strengths
     rows = np.empty((len(left), len(PAIR_FEATURES)), dtype=np.float32)
@@ -289,7 +290,7 @@ def shipped_network() -> PairNetwork:
 
 def correct_pairs(
     graphs: Iterable[PairGraph], network: PairNetwork
-) -> tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
+) -> tuple[PairInts, PairInts, PairFloats]:
     """Return the correction to add to each pair's log-odds of a join."""
     none = np.zeros(0, dtype=np.int32)
     ends = [(none, none)]
@@ -319,11 +320,7 @@ class NameTreeScorer(PairScorer):
     # the trees never contradict it.
 
     def __init__(
-        self,
-        index: LakeIndex,
-        by_names: NameScorer,
-        trees: TreeEnsemble,
-        candidates: KeyCandidates,
+        self, index: LakeIndex, by_names: NameScorer, trees: TreeEnsemble, candidates: KeyCandidates
     ) -> None:
         self._catalog = index.priors.join_probability
         self._strength = by_names.strengths.catalog
@@ -366,7 +363,7 @@ class NetworkCorrection:
     # text and integers.
     pairs: SparsePairs
     # What the network adds to the log-odds of each of these pairs.
-    log_odds: Float[np.ndarray, " pair"]
+    log_odds: PairFloats
 
     @classmethod
     def of(
@@ -384,12 +381,7 @@ class NetworkCorrection:
         pairs = SparsePairs(len(index.lake), left[kept], right[kept])
         return cls(pairs, corrections[kept])
 
-    def blend(
-        self,
-        by_trees: Float[np.ndarray, " pair"],
-        left: Int[np.ndarray, " pair"],
-        right: Int[np.ndarray, " pair"],
-    ) -> Float[np.ndarray, " pair"]:
+    def blend(self, by_trees: PairFloats, left: PairInts, right: PairInts) -> PairFloats:
         """Combine the trees' corrections with the pair network's corrections."""
         at = self.pairs.locate(left, right)
         by_network = values_at(self.log_odds, at)
@@ -438,11 +430,7 @@ class TreeScorer(PairScorer):
 
 
 def correct_with_trees(
-    scorer: PairScorer,
-    index: LakeIndex,
-    candidates: KeyCandidates,
-    *,
-    by_network: bool,
+    scorer: PairScorer, index: LakeIndex, candidates: KeyCandidates, *, by_network: bool
 ) -> PairScorer:
     """Correct a scorer with the package's trees and, if `by_network`, with the pair network."""
     # Names have trees of their own, because the others and the network were trained on columns with

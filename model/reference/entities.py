@@ -14,9 +14,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, Float, Int, UInt8, UInt64
+from jaxtyping import Float, Int, UInt8, UInt64
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnInts,
+    Floats,
+    Indices,
+    Ints,
+    KeyInts,
+    Masks,
+)
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.tables import ValueHash
 
@@ -236,11 +245,11 @@ class EntityOverlap:
     # are asked for: memory is linear in the columns.
 
     # The form of each column's values, such as two-letter country codes; -1 if not recognised.
-    form: Int[np.ndarray, " column"]
+    form: ColumnInts
     # Number of different entities in each column, where a value that is no known entity counts as
     # one; 1 if the column is not recognised.
-    size: Float[np.ndarray, " column"]
-    table_of: Int[np.ndarray, " column"]
+    size: ColumnFloats
+    table_of: ColumnInts
     # One bit for each recognised column and each entity of the lake: 1 if the column holds the
     # entity.
     held: UInt8[np.ndarray, "recognised byte"]
@@ -255,7 +264,7 @@ class EntityOverlap:
     def from_sketches(
         cls,
         sketches: Sequence[bytes],
-        table_of: Int[np.ndarray, " column"],
+        table_of: ColumnInts,
         value_hash: ValueHash = ValueHash.SIPHASH,
     ) -> "EntityOverlap":
         """Recognise the entities in columns."""
@@ -269,9 +278,7 @@ class EntityOverlap:
             form[column], size[column] = content.form, content.size
         return cls(form, size, table_of, _pack([each.entities for each in recognised.values()]))
 
-    def of(
-        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
-    ) -> Float[np.ndarray, "*shape"]:
+    def of(self, left: Ints, right: Ints) -> Floats:
         """Return the overlap of each requested pair: either 0, or above 0.5 and at most 1."""
         # A half is for the common kind: samples of large tables need not share entities. The other
         # half is multiplied by the share of the smaller column's entities that the larger one
@@ -290,7 +297,7 @@ class EntityOverlap:
         overlap[may] = _strength(shared, np.minimum(self.size[first], self.size[second]))
         return overlap
 
-    def partners(self, keys: Int[np.ndarray, " key"], count: int) -> Int[np.ndarray, "key partner"]:
+    def partners(self, keys: KeyInts, count: int) -> Int[np.ndarray, "key partner"]:
         """For each key column, return the columns that it overlaps most, best first."""
         # Time is quadratic in the recognised columns: 2 s for 10,000 columns of countries.
         found = np.full((len(keys), count), _NOTHING, dtype=np.int32)
@@ -313,7 +320,7 @@ class EntityOverlap:
         return np.flatnonzero(self.form != _NO_FORM)
 
     @cached_property
-    def _row_of(self) -> Int[np.ndarray, " column"]:
+    def _row_of(self) -> ColumnInts:
         """For each column, its row in `held`; -1 for a column that was not recognised."""
         row_of = np.full(len(self.form), -1)
         row_of[self._columns] = np.arange(len(self._columns))
@@ -328,9 +335,7 @@ class EntityOverlap:
         left_kind, right_kind = lexicon.kind_of[forms]
         return lexicon.kinds[left_kind] if left_kind == right_kind else None
 
-    def same_form(
-        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
-    ) -> Bool[np.ndarray, "*shape"]:
+    def same_form(self, left: Ints, right: Ints) -> Masks:
         """Return whether both columns of each pair have one form, such as two-letter codes."""
         form = self.form[left]
         return (form != _NO_FORM) & (form == self.form[right])
@@ -344,7 +349,7 @@ def _recognise(sketches: Sequence[bytes], lexicon: Lexicon) -> dict[int, Recogni
     return {column: content for column, content in contents.items() if content}
 
 
-def _pack(contents: Sequence[Int[np.ndarray, " _"]]) -> UInt8[np.ndarray, "recognised byte"]:
+def _pack(contents: Sequence[Indices]) -> UInt8[np.ndarray, "recognised byte"]:
     """Return a bit for each column and entity, eight to a byte: 1 if the column holds it."""
     used, entity = np.unique(np.concatenate(contents), return_inverse=True)
     holds = np.zeros((len(contents), len(used)), dtype=bool)
@@ -352,9 +357,7 @@ def _pack(contents: Sequence[Int[np.ndarray, " _"]]) -> UInt8[np.ndarray, "recog
     return np.packbits(holds, axis=1)
 
 
-def _strength(
-    shared: Float[np.ndarray, "*shape"], smaller: Float[np.ndarray, "*shape"]
-) -> Float[np.ndarray, "*shape"]:
+def _strength(shared: Floats, smaller: Floats) -> Floats:
     """Compute the overlap of pairs of columns from the number of entities that they share."""
     overlap = (1 + shared / smaller * (1 - np.exp(-shared / _SHARED_SCALE))) / 2
     return np.where(shared > 0, overlap, 0.0)

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Int32
+from jaxtyping import Float, Int, Int32
 
 from datahub_hyperjoin.model.lake import ALL_UNIQUE, LONGEST_KEY, Lake
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
-from datahub_hyperjoin.model.signals.pairs import number_pairs
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnMask,
+    Indices,
+    PairFloats,
+    PairInts,
+    number_pairs,
+)
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.sketches import SketchArrays, split_by_size
 from datahub_hyperjoin.normal_form import normal_form
@@ -36,12 +42,7 @@ _PAIRS = 1 << 20
 Containments = Mapping[tuple[int, int], float]
 """The share of the first column's values that the second one holds, by directed pair."""
 
-_Found = tuple[
-    Int32[np.ndarray, " pair"],
-    Int32[np.ndarray, " pair"],
-    Float[np.ndarray, " pair"],
-    Float[np.ndarray, " pair"],
-]
+_Found = tuple[Int32[np.ndarray, " pair"], Int32[np.ndarray, " pair"], PairFloats, PairFloats]
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class ReferenceCandidates:
     """Possible references: pairs of a column and a key."""
 
     # For each pair, the column that may refer to the key; sorted in ascending order.
-    referring: Int[np.ndarray, " pair"]
-    referenced: Int[np.ndarray, " pair"]  # the key of each pair, to which the column may refer
+    referring: PairInts
+    referenced: PairInts  # the key of each pair, to which the column may refer
     # Share of the referring column's values that the key holds, in [0, 1].
-    containment: Float[np.ndarray, " pair"]
-    is_key: Bool[np.ndarray, " column"]  # the columns that others can refer to
+    containment: PairFloats
+    is_key: ColumnMask  # the columns that others can refer to
     # Share of the keys of the same kind that hold the referring column's values at least as well.
-    chance: Float[np.ndarray, " pair"]
+    chance: PairFloats
 
     def part(self, at: slice) -> "ReferenceCandidates":
         """Return some of the pairs."""
@@ -85,7 +86,7 @@ def may_refer(profile: ColumnProfile) -> bool:
     )
 
 
-def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
+def find_unique_columns(lake: Lake, priors: CatalogPriors) -> ColumnMask:
     """Mark the unique columns that other columns may refer to."""
     unique = priors.uniqueness >= _MIN_KEY_UNIQUENESS
     unique[priors.declared_unique] = True
@@ -148,8 +149,8 @@ class _Search:
     lake: Lake
     overlap: ValueOverlap
     priors: CatalogPriors
-    is_key: Bool[np.ndarray, " column"]
-    refers: Bool[np.ndarray, " column"]  # the columns that may refer to keys
+    is_key: ColumnMask
+    refers: ColumnMask  # the columns that may refer to keys
     # The numbers of pairs that are candidates whether or not they share a value, ascending.
     further: Int[np.ndarray, " further"]
     # The numbers of the pairs whose containment is known better than by the overlap, ascending.
@@ -204,22 +205,20 @@ class _Search:
         return left.astype(np.int32), right.astype(np.int32), containment, chance
 
 
-def _within(pairs: Int[np.ndarray, " pair"], block: slice, columns: int) -> slice:
+def _within(pairs: PairInts, block: slice, columns: int) -> slice:
     """Return where, among ascending numbers of pairs, those of a block of left columns are."""
     start, stop = np.searchsorted(pairs, [block.start * columns, block.stop * columns]).tolist()
     return slice(start, stop)
 
 
-def _distinct(numbers: Int[np.ndarray, " _"]) -> Int[np.ndarray, " distinct"]:
+def _distinct(numbers: Indices) -> Int[np.ndarray, " distinct"]:
     """Sort numbers, and drop repeated ones."""
     # Most are sorted already, and NumPy's `unique`, which hashes them, takes many times as long.
     ordered = np.sort(numbers, kind="stable")
     return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
-def _flat_containments(
-    containments: Containments, columns: int
-) -> tuple[Int[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
+def _flat_containments(containments: Containments, columns: int) -> tuple[PairInts, PairFloats]:
     """Return the number of each pair, ascending, and the pair's containment."""
     ends = np.array([*containments], dtype=np.int64).reshape(-1, 2)
     values = np.fromiter(containments.values(), dtype=np.float64, count=len(containments))
@@ -229,12 +228,8 @@ def _flat_containments(
 
 
 def _chance(
-    lake: Lake,
-    left: Int[np.ndarray, " pair"],
-    right: Int[np.ndarray, " pair"],
-    containment: Float[np.ndarray, " pair"],
-    is_key: Bool[np.ndarray, " column"],
-) -> Float[np.ndarray, " pair"]:
+    lake: Lake, left: PairInts, right: PairInts, containment: PairFloats, is_key: ColumnMask
+) -> PairFloats:
     """For each pair, estimate the probability that its containment is due to chance."""
     # That is the share of keys that hold at least as many of the left column's values. Small whole
     # numbers are in every counter, a five-digit number is in few keys.
@@ -272,9 +267,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
     return dict(zip(zip(column.tolist(), key.tolist(), strict=True), containment, strict=True))
 
 
-def _best_in_table(
-    lake: Lake, candidates: Bool[np.ndarray, " column"]
-) -> Int[np.ndarray, " table"]:
+def _best_in_table(lake: Lake, candidates: ColumnMask) -> Int[np.ndarray, " table"]:
     """For each table, return the column that looks most like its key, or -1 if there is none."""
     best = np.full(len(lake.titles), -1)
     columns = np.flatnonzero(candidates)

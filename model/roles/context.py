@@ -4,13 +4,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.pair_scores import TablePairs, split_pairs, title_number
 from datahub_hyperjoin.model.signals.names import meaningful_words
-from datahub_hyperjoin.model.signals.pairs import number_pairs
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnInts,
+    ColumnMask,
+    PairFloats,
+    PairInts,
+    PairMask,
+    number_pairs,
+)
 
 _LIKELY = 0.2
 """Two tables may be grouped if a reference between them is more probable than this."""
@@ -21,10 +28,7 @@ _PARTITIONS = 9
 
 
 def group_tables(
-    lake: Lake,
-    candidates: ReferenceCandidates,
-    tables: TablePairs,
-    probability: Float[np.ndarray, " pair"],
+    lake: Lake, candidates: ReferenceCandidates, tables: TablePairs, probability: PairFloats
 ) -> Int[np.ndarray, "partition table"]:
     """Group the tables that refer to each other or have similar columns."""
     # Many partitions of a lake are nearly as good, and a slight change of one table may lead to
@@ -65,14 +69,11 @@ def group_tables(
     )
 
 
-_Scores = Float[np.ndarray, " pair"]
-_Mask = Bool[np.ndarray, " pair"]
-_Numbers = Int[np.ndarray, " column"]
 _Outdone = tuple[Int[np.ndarray, " outdone"], Int[np.ndarray, " outdone"]]
 
 
 def find_outdone_copies(
-    lake: Lake, candidates: ReferenceCandidates, scores: _Scores, elsewhere: _Mask
+    lake: Lake, candidates: ReferenceCandidates, scores: PairFloats, elsewhere: PairMask
 ) -> _Outdone:
     """Find the pairs of a column and a key of another folder that a copy of the key outdoes."""
     # Lakes hold copies of databases: of each client, year, environment, or layer of a warehouse.
@@ -96,7 +97,7 @@ def find_outdone_copies(
 
 
 def _find_own_copies(
-    candidates: ReferenceCandidates, scores: _Scores, elsewhere: _Mask, names: _Numbers
+    candidates: ReferenceCandidates, scores: PairFloats, elsewhere: PairMask, names: ColumnInts
 ) -> Int[np.ndarray, " own"]:
     """Find the copies of each column that probably refers to a key of its own folder."""
     # A unique column that refers to another, such as that of an extension, fits its copies even
@@ -108,7 +109,7 @@ def _find_own_copies(
 
 
 def _outdone_by_home(
-    candidates: ReferenceCandidates, scores: _Scores, at_home: _Mask, names: _Numbers
+    candidates: ReferenceCandidates, scores: PairFloats, at_home: PairMask, names: ColumnInts
 ) -> _Outdone:
     """Find pairs that are no better than one at home whose key is a copy."""
     home = np.flatnonzero(at_home)
@@ -124,7 +125,7 @@ def _outdone_by_home(
 
 
 def _outdone_by_first(
-    candidates: ReferenceCandidates, scores: _Scores, chosen: _Mask, copies: _Numbers
+    candidates: ReferenceCandidates, scores: PairFloats, chosen: PairMask, copies: ColumnInts
 ) -> _Outdone:
     """Of the chosen pairs of a column with copies of one key, find all but the best, or first."""
     pairs = np.flatnonzero(chosen)
@@ -135,7 +136,7 @@ def _outdone_by_first(
 
 
 def _number_groups(
-    candidates: ReferenceCandidates, pairs: Int[np.ndarray, " chosen"] | slice, labels: _Numbers
+    candidates: ReferenceCandidates, pairs: Int[np.ndarray, " chosen"] | slice, labels: ColumnInts
 ) -> Int[np.ndarray, " chosen"]:
     """Give the same number to pairs of one column with keys of one label."""
     keys = labels[candidates.referenced[pairs]]
@@ -143,7 +144,7 @@ def _number_groups(
 
 
 def _best_of_groups(
-    group: Int[np.ndarray, " chosen"], scores: _Scores, pairs: Int[np.ndarray, " chosen"]
+    group: Int[np.ndarray, " chosen"], scores: PairFloats, pairs: Int[np.ndarray, " chosen"]
 ) -> tuple[Int[np.ndarray, " group"], Int[np.ndarray, " group"]]:
     """Find the best pair of each group."""
     order = np.lexsort((-scores[pairs], group))
@@ -151,14 +152,14 @@ def _best_of_groups(
     return group[first], pairs[first]
 
 
-def _number_copies(lake: Lake) -> _Numbers:
+def _number_copies(lake: Lake) -> ColumnInts:
     """Give the same number to columns of one name in tables of one name."""
     titles = [title.casefold() for title in lake.titles]
     paths = (profile.id.path.casefold() for profile in lake.profiles)
     return _number(zip((titles[table] for table in lake.table_of.tolist()), paths, strict=True))
 
 
-def _number(labels: Iterable[object]) -> _Numbers:
+def _number(labels: Iterable[object]) -> ColumnInts:
     """Give equal labels the same number."""
     numbers: dict[object, int] = {}
     listed = [numbers.setdefault(label, len(numbers)) for label in labels]
@@ -170,17 +171,15 @@ class Namesakes:
     """For each possible reference, the columns named like the referring one whose key is known."""
 
     # Number of columns named like the referring column whose key is known.
-    known: Int[np.ndarray, " pair"]
-    agreeing: Int[np.ndarray, " pair"]  # number of these columns that refer to the key of the pair
+    known: PairInts
+    agreeing: PairInts  # number of these columns that refer to the key of the pair
 
     @property
-    def share(self) -> Float[np.ndarray, " pair"]:
+    def share(self) -> PairFloats:
         """For each pair, `agreeing` divided by `known`; 0 if `known` is 0."""
         return self.agreeing / np.maximum(self.known, 1)
 
-    def select(
-        self, pairs: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"] | slice
-    ) -> "Namesakes":
+    def select(self, pairs: Int[np.ndarray, " chosen"] | PairMask | slice) -> "Namesakes":
         """Return the counts of some pairs."""
         return Namesakes(self.known[pairs], self.agreeing[pairs])
 
@@ -188,8 +187,8 @@ class Namesakes:
 def follow_namesakes(
     lake: Lake,
     candidates: ReferenceCandidates,
-    connected: Bool[np.ndarray, " pair"],
-    scores: Float[np.ndarray, " pair"],
+    connected: PairMask,
+    scores: PairFloats,
     groups: Int[np.ndarray, " table"],
 ) -> Namesakes:
     """For each pair, count the namesakes of the column that are known to refer to the key."""
@@ -215,11 +214,7 @@ def follow_namesakes(
     return Namesakes(of_kind[kinds[column]], agree)
 
 
-def _is_forward(
-    column: Int[np.ndarray, " pair"],
-    key: Int[np.ndarray, " pair"],
-    scores: Float[np.ndarray, " pair"],
-) -> Bool[np.ndarray, " pair"]:
+def _is_forward(column: PairInts, key: PairInts, scores: PairFloats) -> PairMask:
     """Mark each pair unless the reverse pair has a higher score."""
     pairs = zip(column.tolist(), key.tolist(), scores.tolist(), strict=True)
     score = {(left, right): value for left, right, value in pairs}
@@ -227,7 +222,7 @@ def _is_forward(
     return np.array(forward, dtype=bool)
 
 
-def _number_names(lake: Lake, labels: Sequence[object]) -> Int[np.ndarray, " column"]:
+def _number_names(lake: Lake, labels: Sequence[object]) -> ColumnInts:
     """Number the names of columns, from 1, for each label of tables; names such as `id` get 0."""
     numbers: dict[object, int] = {}
     kinds = np.zeros(len(lake), dtype=np.int64)
@@ -256,10 +251,10 @@ _FITS = np.log(4)
 def find_common_keys(
     lake: Lake,
     candidates: ReferenceCandidates,
-    scores: _Scores,
-    probability: _Scores,
-    elsewhere: Bool[np.ndarray, " pair"],
-) -> _Scores:
+    scores: PairFloats,
+    probability: PairFloats,
+    elsewhere: PairMask,
+) -> PairFloats:
     """Estimate how probably each pair's key is that of all columns with the column's name."""
     # It is 0 where the key fits at most half of the columns, as where two halves refer to two keys.
     common = np.zeros(len(scores))
@@ -292,11 +287,7 @@ def find_common_keys(
     return common
 
 
-def _are_in_many(
-    names: Int[np.ndarray, " column"],
-    folders: Int[np.ndarray, " column"],
-    chosen: Bool[np.ndarray, " column"],
-) -> Bool[np.ndarray, " column"]:
+def _are_in_many(names: ColumnInts, folders: ColumnInts, chosen: ColumnMask) -> ColumnMask:
     """Select those of the chosen columns whose name chosen columns of enough folders have."""
     held = np.unique(np.stack([names[chosen], folders[chosen]]), axis=1)[0]
     enough = np.bincount(held, minlength=int(names.max(initial=0)) + 1) >= _LEAST_FOLDERS

@@ -13,7 +13,7 @@ from itertools import takewhile
 from operator import eq
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
@@ -33,6 +33,7 @@ from datahub_hyperjoin.model.signals.names import (
     stems,
     trigrams,
 )
+from datahub_hyperjoin.model.signals.pairs import ColumnMask, PairFloats, PairInts, PairMask
 from datahub_hyperjoin.model.signals.sketches import row_products
 
 _PARENT_WORDS = frozenset(
@@ -43,51 +44,48 @@ _PARENT_WORDS = frozenset(
 
 _MARKERS = tuple(sorted(IDENTIFIER_WORDS))
 
-Columns = Int[np.ndarray, " pair"]
-Clue = Float[np.ndarray, " pair"]
-
 
 @dataclass(frozen=True)
 class NameClues:
     """The similarities between the names of columns and keys, from 0 to 1."""
 
     # Share of the referring column's name that also occurs in the names of the key and its table.
-    column_in_key: Clue
+    column_in_key: PairFloats
     # Share of the names of the key and its table that also occurs in the names of the referring
     # column and its table.
-    key_in_column: Clue
+    key_in_column: PairFloats
     # Share of the name of the key's table that also occurs in the name of the referring column.
-    table_in_column: Clue
-    names_table: Clue  # 1 if the referring column is named after the key's table
+    table_in_column: PairFloats
+    names_table: PairFloats  # 1 if the referring column is named after the key's table
     # 1 if the name of the key's table consists of the names of the referring table and column.
-    continues_table: Clue
+    continues_table: PairFloats
     # 1 if the name of the referring column has a word such as `parent` or `manager`.
-    names_parent: Clue
+    names_parent: PairFloats
     # 1 if both columns have the same name, unless that name is only a word such as `id`.
-    same_name: Clue
+    same_name: PairFloats
     # 1 if the two names contain different identifier words, such as `key` and `id`.
-    other_word: Clue
-    unmarked: Clue  # 1 if only the key's name contains an identifier word such as `id`
+    other_word: PairFloats
+    unmarked: PairFloats  # 1 if only the key's name contains an identifier word such as `id`
     # 1 if the referring column is named as a count, a measure or a position, such as `room_count`,
     # `quantity` or `sort_order`. Less if it may be named after the key's table instead, as in
     # `purchase_order`; but `room_count` is no room.
-    measures: Clue
+    measures: PairFloats
     # 1 if the referring column is named as a label, such as `name` or `description`. Less if it may
     # be named after the key's table, as in `country_name`.
-    labels: Clue
+    labels: PairFloats
 
     @property
-    def agree(self) -> Bool[np.ndarray, " pair"]:
+    def agree(self) -> PairMask:
         """Pairs in which the column is named after the key or its table."""
         return (self.names_table + self.continues_table + self.same_name) > 0
 
     @property
-    def column_explained(self) -> Clue:
+    def column_explained(self) -> PairFloats:
         """Share of the column's name that occurs in the names of the key and its table."""
         return np.maximum(self.column_in_key, self.continues_table)
 
     @property
-    def table_explained(self) -> Clue:
+    def table_explained(self) -> PairFloats:
         """Share of the referenced table's name that occurs in the referring column's name."""
         return np.maximum(self.table_in_column, self.continues_table)
 
@@ -114,12 +112,8 @@ class _Trigrams:
         return sparse.csr_array((ones, (rows, columns)), (len(held), max(len(self._number), 1)))
 
     def explained(
-        self,
-        what: sparse.csr_array,
-        by: sparse.csr_array,
-        left: Int[np.ndarray, " pair"],
-        right: Int[np.ndarray, " pair"],
-    ) -> Float[np.ndarray, " pair"]:
+        self, what: sparse.csr_array, by: sparse.csr_array, left: PairInts, right: PairInts
+    ) -> PairFloats:
         """Return the share of each left name's trigrams that the right name contains."""
         weights = self._weights if len(self._weights) else np.zeros(1)
         weighted = sparse.csr_array(what.multiply(weights[None, :]))
@@ -173,7 +167,7 @@ class NameComparison:
         self._has_meaning = np.array([bool(name) for name in names], dtype=bool)
         (self._no_marker,) = number([""])
 
-    def of(self, referring: Columns, referenced: Columns) -> NameClues:
+    def of(self, referring: PairInts, referenced: PairInts) -> NameClues:
         """Return the clues of each pair."""
         explained, table = self._weigher.explained, self._table_of[referenced]
         title, brief, name = self._title[table], self._brief[table], self._name[referring]
@@ -181,7 +175,7 @@ class NameComparison:
         is_key_marked = key_marks != self._no_marker
         table_in_column = explained(self._of_tables, self._of_columns, table, referring)
 
-        def if_meant(same: Bool[np.ndarray, " pair"]) -> Clue:
+        def if_meant(same: PairMask) -> PairFloats:
             return np.where(self._has_meaning[referring], same, 0.0)
 
         return NameClues(
@@ -209,7 +203,7 @@ class NameComparison:
         )
 
 
-def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
+def names_parent(columns: Sequence[Words]) -> ColumnMask:
     """For each name, return whether it contains a word such as `parent` or `manager`."""
     parents = {noun_stem(word) for word in _PARENT_WORDS}
     named = (not parents.isdisjoint(words) for words in columns)
@@ -307,8 +301,8 @@ class LakeNames:
         )
 
     @cached_property
-    def is_marked(self) -> Bool[np.ndarray, " column"]:
-        """Columns whose names have a word such as `id`."""
+    def is_marked(self) -> ColumnMask:
+        """PairInts whose names have a word such as `id`."""
         marked = (not IDENTIFIER_WORDS.isdisjoint(words) for words in self.columns)
         return np.fromiter(marked, dtype=bool, count=len(self.columns))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
@@ -21,6 +21,14 @@ from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import References, weigh_candidates
 from datahub_hyperjoin.model.signals.cells import StoredVectors
 from datahub_hyperjoin.model.signals.names import NameSimilarity, Words
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnMask,
+    KeyInts,
+    PairFloats,
+    PairInts,
+    PairMask,
+)
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import DataType
 
@@ -28,9 +36,7 @@ _TOLERANCE = 1e-9
 """Distances between lengths count as equal if they differ by less than this."""
 
 
-def fit_in_lengths(
-    lake: Lake, column: Int[np.ndarray, " pair"], key: Int[np.ndarray, " pair"]
-) -> Bool[np.ndarray, " pair"]:
+def fit_in_lengths(lake: Lake, column: PairInts, key: PairInts) -> PairMask:
     """Mark the pairs in which the lengths of the column's values fit the key."""
     shortest, longest = _lengths(lake).T
     fits = (shortest[column] >= shortest[key]) & (longest[column] <= longest[key])
@@ -39,11 +45,8 @@ def fit_in_lengths(
 
 
 def measure_length_chance(
-    lake: Lake,
-    is_key: Bool[np.ndarray, " column"],
-    column: Int[np.ndarray, " pair"],
-    key: Int[np.ndarray, " pair"],
-) -> Float[np.ndarray, " pair"]:
+    lake: Lake, is_key: ColumnMask, column: PairInts, key: PairInts
+) -> PairFloats:
     """Compute how likely a random key is to fit a column's lengths no worse than a given key."""
     # Few keys hold codes of exactly three characters, so a column of such codes hardly ever meets
     # one by chance. Where lengths are not known or types differ, it is 1 / e, the geometric mean of
@@ -78,7 +81,7 @@ def _lengths(lake: Lake) -> Int[np.ndarray, "column 2"]:
     return np.array(lengths, dtype=np.int64).reshape(-1, 2)
 
 
-def _has_values(lake: Lake) -> Bool[np.ndarray, " column"]:
+def _has_values(lake: Lake) -> ColumnMask:
     counted = (profile.rows > profile.nulls for profile in lake.profiles)
     return np.fromiter(counted, dtype=bool, count=len(lake))
 
@@ -103,32 +106,32 @@ class NamedCandidates:
     # The pairs of a column and a key, with a containment of 0, since no values were compared.
     candidates: ReferenceCandidates
     # Uniqueness of each column: counted, or guessed from the names.
-    uniqueness: Float[np.ndarray, " column"]
+    uniqueness: ColumnFloats
     # Share of the column's name that its ending takes up, if that ending is the name of the key's
     # table.
-    table_at_end: Float[np.ndarray, " pair"]
+    table_at_end: PairFloats
     # 1 if the column's name denotes a parent row, as `manager_id` does, and the key may identify
     # that row.
-    parent: Float[np.ndarray, " pair"]
+    parent: PairFloats
     # 1 if this ending is the name of the table's key, as `cust` in `ord_cust_no`.
-    key_name_at_end: Float[np.ndarray, " pair"]
+    key_name_at_end: PairFloats
     # 1 if the column's name ends with the name of its own table, as `merged_story_id` does in
     # `stories`, and the key is in this table.
-    own_table_at_end: Float[np.ndarray, " pair"]
+    own_table_at_end: PairFloats
     # How surely the column is named after people by what they do, as `created_by` and `author_id`
     # are, if the key is in the table of the people.
-    actor: Float[np.ndarray, " pair"]
+    actor: PairFloats
     # Share of all keys whose value lengths fit the column at least as well as this pair's key.
-    length_chance: Float[np.ndarray, " pair"]
+    length_chance: PairFloats
     # 1 if either the column's name or the key's, but not both, has a word such as `id`.
-    half_marked: Float[np.ndarray, " pair"]
+    half_marked: PairFloats
     # 1 if the key's name has a word such as `id`, and the column's has none, though others of its
     # table have one.
-    unlike_others: Float[np.ndarray, " pair"]
-    is_marked: Bool[np.ndarray, " column"]  # columns whose names have a word such as `id`
+    unlike_others: PairFloats
+    is_marked: ColumnMask  # columns whose names have a word such as `id`
 
 
-def _guess_keys(names: LakeNames, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
+def _guess_keys(names: LakeNames, may: ColumnMask) -> ColumnMask:
     """Guess from names which columns are keys."""
     # A key has the name of its table; if no column has it, the likeliest one is a key, unless it is
     # called like another table. Where names of a table's columns have words such as `id`, a column
@@ -222,7 +225,7 @@ def _by_parents(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shar
     return {pair: share for pair, share in (shares | own).items() if pair[0] != pair[1]}
 
 
-def _by_similarity(names: LakeNames, keys: Int[np.ndarray, " key"]) -> Iterator[tuple[int, int]]:
+def _by_similarity(names: LakeNames, keys: KeyInts) -> Iterator[tuple[int, int]]:
     """Pair each column with the keys that have the most similar names."""
     lake = names.lake
     if not len(keys):
@@ -289,12 +292,7 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     )
 
 
-def _may_hold(
-    lake: Lake,
-    priors: CatalogPriors,
-    left: Int[np.ndarray, " pair"],
-    right: Int[np.ndarray, " pair"],
-) -> Bool[np.ndarray, " pair"]:
+def _may_hold(lake: Lake, priors: CatalogPriors, left: PairInts, right: PairInts) -> PairMask:
     """For each pair, return whether the right column can contain the left column's values."""
     read = np.array([profile.rows > 0 for profile in lake.profiles], dtype=bool)
     distinct = lake.distinct

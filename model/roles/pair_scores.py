@@ -6,18 +6,21 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import ALL_UNIQUE, Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
-from datahub_hyperjoin.model.roles.name_clues import (
-    Clue,
-    NameClues,
-    NameComparison,
-)
+from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison
 from datahub_hyperjoin.model.roles.words import spell
 from datahub_hyperjoin.model.signals.names import meaningful_words, tokens
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnMask,
+    PairFloats,
+    PairInts,
+    PairMask,
+)
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.sketches import row_products
 
@@ -106,19 +109,21 @@ _SUFFIX = re.compile(r"\d+$")
 _STYLES = 4
 """Number of yes-or-no properties that describe how a name is written, such as all capitals."""
 
-Tables = Int[np.ndarray, " pair"]
-
 
 @dataclass(frozen=True)
 class TableClues:
     """Clues that show whether the two tables of each pair belong to the same database."""
 
     # Number of differences in the way the names of both tables are written, from 0 to 4.
-    style: Clue
-    elsewhere: Clue  # 1 if the tables are in different folders or schemas
-    same_number: Clue  # 1 if both names end in the same number, or if neither ends in a number
-    same_prefix: Clue  # 1 if both names start with the same word
-    vocabulary: Clue  # cosine of the sets of column names, weighted by their rarity, in [0, 1]
+    style: PairFloats
+    elsewhere: PairFloats  # 1 if the tables are in different folders or schemas
+    same_number: (
+        PairFloats  # 1 if both names end in the same number, or if neither ends in a number
+    )
+    same_prefix: PairFloats  # 1 if both names start with the same word
+    vocabulary: (
+        PairFloats  # cosine of the sets of column names, weighted by their rarity, in [0, 1]
+    )
 
 
 def _style(title: str) -> tuple[bool, ...]:
@@ -157,7 +162,7 @@ class TableComparison:
         squares = self._vocabulary.multiply(self._vocabulary)
         self._lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
 
-    def of(self, left: Tables, right: Tables) -> TableClues:
+    def of(self, left: PairInts, right: PairInts) -> TableClues:
         """Collect clues whether tables `left[i]` and `right[i]` are in one database."""
         # Many pairs of columns belong to the same two tables, which are compared once.
         count = len(self._style)
@@ -173,7 +178,7 @@ class TableComparison:
             vocabulary=self._compare_vocabulary(first, second)[inverse],
         )
 
-    def _compare_vocabulary(self, left: Tables, right: Tables) -> Clue:
+    def _compare_vocabulary(self, left: PairInts, right: PairInts) -> PairFloats:
         products = row_products(self._vocabulary, self._vocabulary, left, right)
         return products / np.maximum(self._lengths[left] * self._lengths[right], 1e-9)
 
@@ -194,16 +199,16 @@ class KeyClues:
     """Clues as to whether each column is the key of its table."""
 
     # Columns that are unique and look most like the key of their table.
-    leads: Bool[np.ndarray, " column"]
+    leads: ColumnMask
     # Columns that are called `id` or named after their own table.
-    own_name: Bool[np.ndarray, " column"]
+    own_name: ColumnMask
     # Columns that look less like a key than a unique and complete column of their table.
-    has_rival: Bool[np.ndarray, " column"]
+    has_rival: ColumnMask
     # Columns that are named after another table, and not after their own.
-    names_other: Bool[np.ndarray, " column"]
+    names_other: ColumnMask
 
 
-def _name_others(lake: Lake) -> Bool[np.ndarray, " column"]:
+def _name_others(lake: Lake) -> ColumnMask:
     """Mark the columns that have the name of another table."""
     titles = lake.title_spellings
     known = frozenset().union(*titles)
@@ -215,9 +220,7 @@ def _name_others(lake: Lake) -> Bool[np.ndarray, " column"]:
     return np.fromiter(named, dtype=bool, count=len(lake))
 
 
-def find_key_clues(
-    lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
-) -> KeyClues:
+def find_key_clues(lake: Lake, uniqueness: ColumnFloats, is_key: ColumnMask) -> KeyClues:
     """For each column, collect clues as to whether it is the key of its table."""
     complete = np.array(
         [profile.completeness >= ALL_UNIQUE for profile in lake.profiles], dtype=bool
@@ -248,7 +251,7 @@ _MANY_WORDS = 50
 """Maximum number of shared words that count as evidence."""
 
 
-def _find_measures(lake: Lake, candidates: ReferenceCandidates, names: NameClues) -> Clue:
+def _find_measures(lake: Lake, candidates: ReferenceCandidates, names: NameClues) -> PairFloats:
     """For each pair, score from 0 to 1 how much the column looks like a measure, such as an age."""
     # A measure refers to no key. Its numbers are few of the key's, and its name neither marks an
     # identifier, as the key's does, nor is that of the key or its table.
@@ -257,14 +260,14 @@ def _find_measures(lake: Lake, candidates: ReferenceCandidates, names: NameClues
     return names.unmarked * is_whole * (1 - _measure_coverage(lake, candidates)) * (1 - explained)
 
 
-def _measure_coverage(lake: Lake, candidates: ReferenceCandidates) -> Clue:
+def _measure_coverage(lake: Lake, candidates: ReferenceCandidates) -> PairFloats:
     """Return the share of each key's values that the column holds."""
     # Rostin et al. (2009), "A Machine Learning Approach to Foreign Key Discovery".
     shared = lake.distinct[candidates.referring] * candidates.containment
     return np.minimum(shared / np.maximum(lake.distinct[candidates.referenced], 1), 1)
 
 
-def _find_parts(lake: Lake, candidates: ReferenceCandidates) -> Bool[np.ndarray, " pair"]:
+def _find_parts(lake: Lake, candidates: ReferenceCandidates) -> PairMask:
     """Mark the pairs in which the column's values are a proper subset of the key's values."""
     # Numbers without gaps are no part of another counter, but one of their own.
     column, key = candidates.referring, candidates.referenced
@@ -273,7 +276,7 @@ def _find_parts(lake: Lake, candidates: ReferenceCandidates) -> Bool[np.ndarray,
     return is_smaller & (candidates.containment >= _ALL) & ~is_counter
 
 
-def _words_in_common(lake: Lake, candidates: ReferenceCandidates) -> Clue:
+def _words_in_common(lake: Lake, candidates: ReferenceCandidates) -> PairFloats:
     """Score how well each key covers the words of a text column, from -1 to 1."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(lake.distinct[column] * candidates.containment, _MANY_WORDS)
@@ -299,7 +302,7 @@ class TablePairs:
     """What the tables of all pairs have in common, as far as it is needed at once."""
 
     # Whether the two tables are in different folders or schemas.
-    elsewhere: Bool[np.ndarray, " pair"]
+    elsewhere: PairMask
     # The positions of the pairs of tables with similar column names.
     alike: Int[np.ndarray, " alike"]
     likeness: Float[np.ndarray, " alike"]  # how similar these names are
@@ -316,7 +319,7 @@ class LabelPairs(NamedTuple):
 class ScoredPairs(NamedTuple):
     """Possible references with their scores."""
 
-    scores: Float[np.ndarray, " pair"]  # log-odds
+    scores: PairFloats  # log-odds
     tables: TablePairs
     labels: LabelPairs
 
@@ -357,21 +360,17 @@ class _Scorer:
     """An object that scores possible references by a weighted sum of clues."""
 
     lake: Lake
-    uniqueness: Float[np.ndarray, " column"]
+    uniqueness: ColumnFloats
     weights: ReferenceWeights
     names: NameComparison
     keys: KeyClues
     # Weight of each column's containments. It is low for a column with few distinct values, because
     # many keys contain these values by chance.
-    trust: Float[np.ndarray, " column"]
+    trust: ColumnFloats
 
     @classmethod
     def of(
-        cls,
-        lake: Lake,
-        priors: CatalogPriors,
-        is_key: Bool[np.ndarray, " column"],
-        weights: ReferenceWeights,
+        cls, lake: Lake, priors: CatalogPriors, is_key: ColumnMask, weights: ReferenceWeights
     ) -> "_Scorer":
         keys = find_key_clues(lake, priors.uniqueness, is_key)
         trust = np.log1p(np.minimum(lake.distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
@@ -379,7 +378,7 @@ class _Scorer:
 
     def score(
         self, candidates: ReferenceCandidates, tables: TableClues
-    ) -> tuple[Float[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
+    ) -> tuple[PairFloats, PairFloats]:
         """Return the score of each pair, and how much it looks like two labels."""
         lake, weights, keys = self.lake, self.weights, self.keys
         column, key = candidates.referring, candidates.referenced

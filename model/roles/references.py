@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import chain, islice
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from datahub_hyperjoin.joins import KnownNamesakes
 from datahub_hyperjoin.model.lake import Lake
@@ -41,7 +41,16 @@ from datahub_hyperjoin.model.roles.pair_scores import (
     split_pairs,
 )
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
-from datahub_hyperjoin.model.signals.pairs import number_pairs
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnInts,
+    Floats,
+    Ints,
+    PairFloats,
+    PairInts,
+    PairMask,
+    number_pairs,
+)
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 _NEGLIGIBLE = 1e-3
@@ -61,16 +70,16 @@ class References:
 
     # For each pair, the index of the column that may refer to a key. Pairs are sorted by column,
     # then by key.
-    referring: Int[np.ndarray, " pair"]
+    referring: PairInts
     # For each pair, the index of the key to which the column may refer.
-    referenced: Int[np.ndarray, " pair"]
+    referenced: PairInts
     # Probability that the column refers to the key, in [0, 1]; the probabilities of all keys of a
     # column add up to at most 1.
-    probability: Float[np.ndarray, " pair"]
+    probability: PairFloats
     # The known references of each column's namesakes; None if they were not counted.
     namesakes: Namesakes | None = None
 
-    def select(self, kept: Bool[np.ndarray, " pair"]) -> "References":
+    def select(self, kept: PairMask) -> "References":
         """Return some of the references."""
         namesakes = self.namesakes and self.namesakes.select(kept)
         ends = self.referring[kept], self.referenced[kept]
@@ -150,10 +159,7 @@ def find_references(
     """Find the key that each column probably refers to."""
     lake = lake if weights.reads_names else _without_names(lake)
     return weigh_candidates(
-        lake,
-        priors,
-        find_reference_candidates(lake, overlap, priors, containments or {}),
-        weights,
+        lake, priors, find_reference_candidates(lake, overlap, priors, containments or {}), weights
     )
 
 
@@ -162,7 +168,7 @@ def weigh_candidates(
     priors: CatalogPriors,
     candidates: ReferenceCandidates,
     weights: ReferenceWeights,
-    further: Float[np.ndarray, " pair"] | float = 0.0,
+    further: PairFloats | float = 0.0,
 ) -> References:
     """For each possible reference, convert the summed log-odds of its clues to a probability."""
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
@@ -193,7 +199,7 @@ def _discount_other_groups(
     lake: Lake,
     candidates: ReferenceCandidates,
     tables: TablePairs,
-    scores: Float[np.ndarray, " pair"],
+    scores: PairFloats,
     weights: ReferenceWeights,
 ) -> Int[np.ndarray, "partition table"]:
     """Lower the scores of references between groups of tables, in place; return the groups."""
@@ -214,8 +220,8 @@ def _leave_to_copies(
     lake: Lake,
     candidates: ReferenceCandidates,
     tables: TablePairs,
-    scores: Float[np.ndarray, " pair"],
-    stated: Bool[np.ndarray, " pair"],
+    scores: PairFloats,
+    stated: PairMask,
 ) -> None:
     """Give the odds of references to outdone copies of a key to the best copy, in place."""
     # References that the catalog states keep theirs.
@@ -232,9 +238,7 @@ def _without_names(lake: Lake) -> Lake:
     return replace(lake, profiles=tuple(nameless), titles=("",) * len(lake.titles))
 
 
-def _normalise(
-    column: Int[np.ndarray, " pair"], scores: Float[np.ndarray, " pair"]
-) -> Float[np.ndarray, " pair"]:
+def _normalise(column: PairInts, scores: PairFloats) -> PairFloats:
     """Convert the scores of each column's possible keys to probabilities."""
     # In place, since there may be hundreds of pairs for each column.
     odds = np.clip(scores, -_MAX_SCORE, _MAX_SCORE)
@@ -253,9 +257,9 @@ NO_KEY = -1
 class Relations:
     """The key that each column refers to, and the probability of each reference."""
 
-    key: Int[np.ndarray, " column"]  # the key that each column refers to, or `NO_KEY`
+    key: ColumnInts  # the key that each column refers to, or `NO_KEY`
     # Probability that each column refers to its `key`, in [0, 1]; 0 for `NO_KEY`.
-    probability: Float[np.ndarray, " column"]
+    probability: ColumnFloats
     # The known references of each column's namesakes; None if they were not counted.
     namesakes: Namesakes | None = None
 
@@ -285,13 +289,11 @@ class Relations:
         """The key that each column in `_referring` refers to, in the same order."""
         return self.key[self._referring]
 
-    def referring_to(self, key: int) -> Int[np.ndarray, " column"]:
+    def referring_to(self, key: int) -> ColumnInts:
         """Return the columns that refer to a given key, most probable first."""
         return self._referring[slice(*np.searchsorted(self._keys, [key, key + 1]))]
 
-    def between(
-        self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
+    def between(self, left: Ints, right: Ints) -> Floats:
         """For each pair, return the probability that its columns are related by references."""
         first, second = self.probability[left], self.probability[right]
         forward = np.where(self.key[left] == right, first, 0.0)
@@ -300,7 +302,7 @@ class Relations:
         return np.maximum(np.maximum(forward, backward), siblings)
 
 
-def _of_best(references: References, key: Int[np.ndarray, " column"]) -> Namesakes | None:
+def _of_best(references: References, key: ColumnInts) -> Namesakes | None:
     """For each column, return what its namesakes tell about the key that it refers to."""
     if references.namesakes is None:
         return None

@@ -9,13 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from datahub_hyperjoin.model.signals.names import (
-    COUNT,
-    IDENTIFIER_WORDS,
-    Words,
-    noun_stem,
-    stems,
-)
+from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS, Words, noun_stem, stems
 
 _MEASURES = frozenset(
     map(

@@ -15,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from typing_extensions import assert_never
@@ -45,7 +44,7 @@ from datahub_hyperjoin.model.saved.files import (
     write_description,
 )
 from datahub_hyperjoin.model.saved.journal import Journal
-from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.pairs import ColumnInts, PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import TableId
@@ -161,7 +160,7 @@ class Model:
         """The row of each table's vector in the network."""
         return {table: row for row, table in enumerate(self.tables, start=1) if table}
 
-    def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
+    def number_tables(self, lake: Lake) -> ColumnInts:
         """For each column, return the row of its table's vector in the network."""
         tables = (profile.id.table for profile in lake.profiles)
         return np.array([self.rows.get(table, UNSEEN) for table in tables], dtype=np.int64)

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from datahub_hyperjoin.arrow_bytes import PackedTexts
 from datahub_hyperjoin.model.array_cache import cached_arrays
-from datahub_hyperjoin.model.signals.pairs import Ints, number_distinct
+from datahub_hyperjoin.model.signals.pairs import Ints, Vectors, number_distinct
 
 
 def scale_rows(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -228,19 +228,17 @@ def _rarity(
 
 def _project(
     counts: sparse.csr_array, rarity: Float32[np.ndarray, " trigram"], width: int
-) -> Float32[np.ndarray, "column width"]:
+) -> Vectors:
     """Weigh the counts of each column by TF-IDF, and project them to a unit vector."""
     data = (np.log(counts.data) + 1) * rarity[counts.indices]
     weighted = sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
-    projected: Float32[np.ndarray, "column width"] = (
-        scale_rows(weighted) @ _projection(width)
-    ).toarray()
+    projected: Vectors = (scale_rows(weighted) @ _projection(width)).toarray()
     lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
     projected /= np.where(lengths > 0, lengths, 1)[:, None]
     return projected
 
 
-def _round(vectors: Float32[np.ndarray, "column width"]) -> Int16[np.ndarray, "column width"]:
+def _round(vectors: Vectors) -> Int16[np.ndarray, "column width"]:
     """Scale each vector so that its greatest number becomes ±32,767, and round it to integers."""
     # Integers take half of the memory of single precision and change cosines by less than 0.00001,
     # where the projection changes them by 0.03. Processors convert integers faster than half

@@ -16,6 +16,7 @@ from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnMask,
+    Indices,
     PairInts,
     PairValues,
     group_equal,
@@ -70,7 +71,7 @@ class _Steps:
     via: Int[np.ndarray, " step"]
     strength: Float[np.ndarray, " step"]
 
-    def at(self, places: Int[np.ndarray, " _"]) -> "_Steps":
+    def at(self, places: Indices) -> "_Steps":
         return _Steps(self.end[places], self.via[places], self.strength[places])
 
 
@@ -84,7 +85,7 @@ class _Chains:
     right_via: Int[np.ndarray, " chain"]
     strength: Float[np.ndarray, " chain"]
 
-    def at(self, places: Int[np.ndarray, " _"] | Bool[np.ndarray, " chain"]) -> "_Chains":
+    def at(self, places: Indices | Bool[np.ndarray, " chain"]) -> "_Chains":
         return _Chains(*(values[places] for values in vars(self).values()))
 
 

@@ -9,8 +9,10 @@ from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Float, Float32, Int
 from scipy import sparse
+
+from datahub_hyperjoin.model.signals.pairs import Floats, Ints, PairInts, PairMask
 
 IDENTIFIER_WORDS = frozenset(
     ["id", "ids", "identifier", "key", "code", "no", "nr", "nbr", "num", "number", "uuid", "guid"]
@@ -163,9 +165,7 @@ class NameSimilarity:
         vectors /= np.maximum(lengths, 1e-12)
         return vectors[self._namings[0]]
 
-    def of(
-        self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
+    def of(self, left: Ints, right: Ints) -> Floats:
         """Return the similarity of the two names in each pair."""
         namings = product(self._namings, self._namings)
         return np.maximum.reduce([self._compare(a[left], b[right]) for a, b in namings])
@@ -182,9 +182,7 @@ class NameSimilarity:
             tables.append(2 * common / np.maximum(sizes, 1))
         return np.maximum.reduce(tables)
 
-    def _compare(
-        self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
+    def _compare(self, left: Ints, right: Ints) -> Floats:
         count = len(self._sizes)
         # Many columns share a name, so each pair of spellings is compared once.
         inverse, distinct = pd.factorize((left * count + right).ravel())
@@ -316,12 +314,8 @@ def canonical(name: str) -> tuple[str, ...]:
 
 
 def are_variants(
-    names: Sequence[str],
-    variants: Mapping[int, str],
-    *,
-    left: Int[np.ndarray, " pair"],
-    right: Int[np.ndarray, " pair"],
-) -> Bool[np.ndarray, " pair"]:
+    names: Sequence[str], variants: Mapping[int, str], *, left: PairInts, right: PairInts
+) -> PairMask:
     """For each pair of columns, return whether both names have the same meaning.
 
     >>> pair = {"left": np.array([0, 0]), "right": np.array([1, 2])}

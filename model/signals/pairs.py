@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 PairInts = Int[np.ndarray, " pair"]
 PairMask = Bool[np.ndarray, " pair"]
@@ -16,7 +16,11 @@ ColumnMask = Bool[np.ndarray, " column"]
 ColumnFloats = Float[np.ndarray, " column"]
 Ints = Int[np.ndarray, "*shape"]
 Floats = Float[np.ndarray, "*shape"]
-"""Numbers or marks of pairs, of columns, and arrays of any shape."""
+Masks = Bool[np.ndarray, "*shape"]
+KeyInts = Int[np.ndarray, " key"]
+Indices = Int[np.ndarray, " _"]
+Vectors = Float32[np.ndarray, "column width"]
+"""Numbers or marks of pairs, of columns, arrays of any shape, key columns, indices, and vectors."""
 
 _Item = TypeVar("_Item", bound=Hashable)
 
@@ -83,7 +87,7 @@ def starts_run(ordered: Shaped[np.ndarray, " item"]) -> Bool[np.ndarray, " item"
     return is_first
 
 
-def group_equal(numbers: Int[np.ndarray, " item"]) -> list[Int[np.ndarray, " _"]]:
+def group_equal(numbers: Int[np.ndarray, " item"]) -> list[Indices]:
     """Return the positions of each distinct number that is not negative, in ascending order.
 
     >>> [group.tolist() for group in group_equal(np.array([4, -1, 0, 4]))]
@@ -217,11 +221,11 @@ class PairValues(SparsePairs):
         """Return the value of each requested pair, or 0 if it is not stored."""
         return self.look_up(self.values, left, right)
 
-    def holds(self, left: Ints, right: Ints) -> Bool[np.ndarray, "*shape"]:
+    def holds(self, left: Ints, right: Ints) -> Masks:
         """For each requested pair, return whether it is stored."""
         return self.of(left, right) > 0
 
-    def partners(self, column: int) -> Int[np.ndarray, " _"]:
+    def partners(self, column: int) -> Indices:
         """Return all columns that are paired with a given column, in ascending order."""
         return self.right[self.starts[column] : self.starts[column + 1]]
 

@@ -18,6 +18,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnInts,
     ColumnMask,
+    KeyInts,
     MeasuredPairs,
     PairFloats,
     PairInts,
@@ -138,7 +139,7 @@ class _NearColumns:
                     yield left[alike], right[alike]
 
     def _find_named_keys(
-        self, seeking: Int[np.ndarray, " seeking"], keys: Int[np.ndarray, " key"], most: int
+        self, seeking: Int[np.ndarray, " seeking"], keys: KeyInts, most: int
     ) -> _Ends:
         """For each seeking column, find the keys with the most similar names."""
         # A reference mostly has the name of a table, or a part of it: `rack.role_id` refers to

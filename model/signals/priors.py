@@ -4,14 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words
-from datahub_hyperjoin.model.signals.pairs import ColumnFloats, ColumnMask, PairValues
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnMask,
+    Indices,
+    KeyInts,
+    PairValues,
+)
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Pair
 
 _DECLARED = 0.9
@@ -36,7 +41,7 @@ class CatalogPriors:
     # Columns whose rows were counted, in this run or by the catalog's profile. All other columns
     # have uniqueness and completeness 0.
     counted: ColumnMask
-    declared_unique: Int[np.ndarray, " _"]
+    declared_unique: Indices
     # Probability of a join by declarations and SQL queries alone, whatever people decided.
     join_probability: PairValues
     # Pairs that are declared, related or accepted, and not rejected; each has the value 1.
@@ -141,7 +146,7 @@ def find_obstacle(
     )
 
 
-def find_keys(lake: Lake, config: KeyConfig, priors: CatalogPriors) -> Int[np.ndarray, " key"]:
+def find_keys(lake: Lake, config: KeyConfig, priors: CatalogPriors) -> KeyInts:
     """Find the key columns of a lake."""
     chosen = np.zeros(len(lake), dtype=bool)
     chosen[priors.declared_unique] = chosen[priors.connected.left] = True

@@ -11,13 +11,15 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Int32, Real, UInt64
+from jaxtyping import Bool, Int, Int32, Real, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     ColumnMask,
+    Floats,
+    Indices,
     MeasuredPairs,
     PairFloats,
     PairInts,
@@ -82,9 +84,7 @@ class SketchArrays:
         return MeasuredPairs(left, right, shared, self.containment(left, right, shared))
 
 
-def concatenate_sketches(
-    sketches: Sequence[bytes],
-) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:
+def concatenate_sketches(sketches: Sequence[bytes]) -> tuple[UInt64[np.ndarray, " hash"], Indices]:
     """Concatenate the hashes of all columns, and compute where each column starts."""
     hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
     sizes = np.array([len(sketch) // _HASH_BYTES for sketch in sketches], dtype=np.int64)
@@ -365,14 +365,12 @@ _SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
 """Powers to which name similarity is raised, for sparse and for gapless numbers."""
 
 
-def weigh_shared(shared: Real[np.ndarray, "*pair"]) -> Float[np.ndarray, "*pair"]:
+def weigh_shared(shared: Real[np.ndarray, "*pair"]) -> Floats:
     """Return a weight below 1 that grows with the number of shared values."""
     return 1 - np.exp(-shared / _SHARED_SCALE)
 
 
-def trust_in_numbers(
-    names: Float[np.ndarray, "*pair"], density: Float[np.ndarray, "*pair"]
-) -> Float[np.ndarray, "*pair"]:
+def trust_in_numbers(names: Floats, density: Floats) -> Floats:
     """Return a weight for shared numbers: low if the names differ and the numbers are dense."""
     # Numbers in common are weak evidence: consecutive numbers share values with every such column.
     similarity = (names + _MIN_NAME_SIMILARITY) / (1 + _MIN_NAME_SIMILARITY)

@@ -30,13 +30,13 @@ from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     ColumnMask,
+    Indices,
+    KeyInts,
     PairInts,
     PairValues,
     group_equal,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-
-_Keys = Int[np.ndarray, " key"]
 
 _COMPANIONS = 16
 """Maximum number of columns of a table that the two halves get besides the `needed` ones."""
@@ -51,7 +51,7 @@ def split_columns(
     """Choose two overlapping subsets of each table's columns; both contain the `needed` columns."""
     # With equal subsets, the network could recognise a table by its other columns, and would learn
     # to find tables instead of columns.
-    halves: tuple[list[Int[np.ndarray, " _"]], ...] = [needed], [needed]
+    halves: tuple[list[Indices], ...] = [needed], [needed]
     for table in np.unique(lake.table_of[needed]):
         others = np.setdiff1d(lake.columns_of[table], needed)
         count = min(len(others), int(random.integers(_COMPANIONS + 1)))
@@ -103,15 +103,15 @@ _SIMILAR = 0.3
 """Containment above which two columns may be joinable, and therefore form no negative pair."""
 
 
-def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
+def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Indices:
     """Draw one random partner of a column; return an empty array if the column has none."""
     partners = pairs.partners(column)
     return random.choice(partners, size=1) if len(partners) else partners
 
 
-def _sample_targets(priors: CatalogPriors, keys: _Keys, random: np.random.Generator) -> _Keys:
+def _sample_targets(priors: CatalogPriors, keys: KeyInts, random: np.random.Generator) -> KeyInts:
     """For each key column, choose a positive example: the column itself or an accepted partner."""
-    # Keys without an accepted partner draw nothing.
+    # KeyInts without an accepted partner draw nothing.
     targets = keys.copy()
     for row, key in enumerate(keys):
         partner = _draw(priors.accepted, int(key), random)
@@ -121,7 +121,7 @@ def _sample_targets(priors: CatalogPriors, keys: _Keys, random: np.random.Genera
 
 
 def _sample_rejected(
-    priors: CatalogPriors, keys: _Keys, random: np.random.Generator
+    priors: CatalogPriors, keys: KeyInts, random: np.random.Generator
 ) -> Int[np.ndarray, " stranger"]:
     """For each key column with rejected partners, choose one such partner at random."""
     drawn = [_draw(priors.rejected, int(key), random) for key in keys]
@@ -395,8 +395,8 @@ def _join(data: ViewSource, left: _View, right: _View, random: np.random.Generat
     """Combine two views into one batch, which needs only one forward pass."""
     # Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
     # contains columns of both. A domain with a single column in the view is no hyperedge.
-    within: list[Int[np.ndarray, " _"]] = []
-    across: list[Int[np.ndarray, " _"]] = []
+    within: list[Indices] = []
+    across: list[Indices] = []
     positions = []
     method = data.config.setting
     for view, start in ((left, 0), (right, len(left.columns))):
@@ -425,7 +425,7 @@ def _join(data: ViewSource, left: _View, right: _View, random: np.random.Generat
     )
 
 
-def sample_pairs(data: ViewSource, keys: _Keys, random: np.random.Generator) -> PairBatch:
+def sample_pairs(data: ViewSource, keys: KeyInts, random: np.random.Generator) -> PairBatch:
     """Sample a training batch with one positive pair for each key column."""
     lake, index, method = data.lake, data.index, data.config.setting
     keys = np.sort(keys)
