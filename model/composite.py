@@ -124,7 +124,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
     )
     chosen = np.flatnonzero(fits)
     # A column that identifies rows and holds all values of the other is a key of its own.
-    is_key = np.array([profile.uniqueness > _MAX_UNIQUENESS for profile in lake.profiles])
+    is_key = lake.mask(lambda profile: profile.uniqueness > _MAX_UNIQUENESS)
     back = overlap.look_up(overlap.containment, right[chosen], left[chosen])
     chosen = chosen[~(is_key[left[chosen]] & (back >= 1 - _MAX_MISSING))]
     several = _have_several(lake, left[chosen], right[chosen])
@@ -154,9 +154,8 @@ def _have_several(lake: Lake, left: PairInts, right: PairInts) -> PairMask:
 
 def _masks(lake: Lake) -> tuple[ColumnMask, ColumnMask]:
     """Mark the columns that may refer to composite keys; also mark possible parts of such keys."""
-    refers = np.array([_may_refer(profile) for profile in lake.profiles], dtype=bool)
-    is_part = np.array([_may_be_part(profile) for profile in lake.profiles], dtype=bool)
-    return refers, refers & is_part
+    refers = lake.mask(_may_refer)
+    return refers, refers & lake.mask(_may_be_part)
 
 
 def _may_refer(profile: ColumnProfile) -> bool:

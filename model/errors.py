@@ -7,9 +7,7 @@ ModelError
 ├─ NonFiniteLossError    the training loss is infinite or undefined
 ├─ CollapsedError        all columns get nearly the same embedding
 ├─ NoGpuError            an executor should train on a GPU, and PyTorch sees none there
-└─ SearchError           an index of embeddings cannot be searched
-   ├─ DimensionMismatchError
-   └─ EmptyIndexError
+└─ EmptyIndexError       no column can be searched for candidates
 """
 
 from datahub_hyperjoin.errors import ModelError
@@ -82,22 +80,7 @@ class NoGpuError(ModelError, RuntimeError):
         )
 
 
-class SearchError(ModelError):
-    """An index of embeddings cannot be searched."""
-
-
-class DimensionMismatchError(SearchError, ValueError):
-    """The query embeddings and the indexed embeddings have different lengths."""
-
-    @classmethod
-    def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
-        return cls(
-            f"queries have {queries} dimensions, the index has {index}. Encode both with the "
-            "same model"
-        )
-
-
-class EmptyIndexError(SearchError, ValueError):
+class EmptyIndexError(ModelError, ValueError):
     """An index of embeddings is empty."""
 
     @classmethod

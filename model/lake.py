@@ -1,6 +1,6 @@
 """The lake: the columns of all tables in one list."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -10,7 +10,13 @@ import numpy as np
 
 from datahub_hyperjoin.model.roles.words import column_words, names_label, spell, table_prefixes
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, Words, meaningful_words, stems
-from datahub_hyperjoin.model.signals.pairs import ColumnFloats, ColumnInts, ColumnMask, Indices
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnInts,
+    ColumnMask,
+    Indices,
+    ranks_in_runs,
+)
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -46,9 +52,8 @@ def _rank_by_standing(
     owners = zip(table_of.tolist(), profiles, strict=True)
     standing = [(table, *_standing(profile, tables[table])) for table, profile in owners]
     ordered = sorted(range(len(profiles)), key=standing.__getitem__)
-    owner = table_of[ordered]
     ranks = np.empty(len(profiles), dtype=np.int64)
-    ranks[ordered] = np.arange(len(profiles)) - np.searchsorted(owner, owner)
+    ranks[ordered] = ranks_in_runs(table_of[ordered])
     return ranks
 
 
@@ -175,15 +180,29 @@ class Lake:
         }
         return {id_: notation for id_, notation in known.items() if notation}
 
+    def mask(self, test: Callable[[ColumnProfile], bool]) -> ColumnMask:
+        """Mark the columns whose profiles pass a test."""
+        return np.array([test(profile) for profile in self.profiles], dtype=bool)
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The name of each column."""
+        return [profile.id.path for profile in self.profiles]
+
+    @property
+    def sketches(self) -> list[bytes]:
+        """The sketch of each column's values."""
+        return [profile.sketch for profile in self.profiles]
+
     @cached_property
     def is_text(self) -> ColumnMask:
         """Whether each column holds text."""
-        return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
+        return self.mask(lambda profile: profile.type is DataType.TEXT)
 
     @cached_property
     def is_whole(self) -> ColumnMask:
         """Whether each column holds whole numbers."""
-        return np.array([profile.type is DataType.INTEGER for profile in self.profiles], dtype=bool)
+        return self.mask(lambda profile: profile.type is DataType.INTEGER)
 
     @cached_property
     def standing(self) -> ColumnInts:
@@ -213,7 +232,7 @@ class Lake:
     @cached_property
     def column_words(self) -> list[Words]:
         """The stems of each column's name, where `customerid` counts as `customer id`."""
-        return column_words([profile.id.path for profile in self.profiles], self.title_spellings)
+        return column_words(self.paths, self.title_spellings)
 
     @cached_property
     def distinct(self) -> ColumnInts:

@@ -22,6 +22,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     KeyInts,
     PairInts,
     PairMask,
+    chunks,
     group_equal,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -117,8 +118,7 @@ def _find_similar(
     left, right, weight = _pairs_of_keys(lake, keys, overlap, half if by_values else None)
     renamed = np.zeros(len(left), dtype=bool)
     if config.uses_variants:
-        names = [profile.id.path for profile in lake.profiles]
-        renamed = are_variants(names, variants, left=left, right=right)
+        renamed = are_variants(lake.paths, variants, left=left, right=right)
     edges = weight >= np.where(renamed, half, least) if by_values else renamed
     left, right, weight = left[edges], right[edges], weight[edges]
     order = np.lexsort((right, left, -weight))
@@ -132,8 +132,7 @@ def _pairs_of_keys(
     is_key = np.isin(np.arange(len(lake)), keys)
     none = np.zeros(0, dtype=np.int32)
     parts = [(none, none, np.zeros(0, dtype=np.float32))]
-    for start in range(0, len(overlap.left), _COMPARED):
-        some = slice(start, start + _COMPARED)
+    for some in chunks(len(overlap.left), _COMPARED):
         left, right, weight = overlap.left[some], overlap.right[some], overlap.either_way(some)
         chosen = (left < right) & is_key[left] & is_key[right]
         if least is not None:

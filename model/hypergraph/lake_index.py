@@ -53,12 +53,11 @@ class LakeIndex:
     def names(self) -> NameSimilarity:
         """The similarity of column names."""
         # The name of an identifier includes its table's: `id` of one table is not `id` of another.
-        lake, count = self.lake, len(self.lake)
+        lake = self.lake
         if not self.features.names:
-            return NameSimilarity([""] * count)
+            return NameSimilarity([""] * len(lake))
         titles = (lake.titles[table] for table in lake.table_of)
-        names = zip(titles, (profile.id.path for profile in lake.profiles), strict=True)
-        return NameSimilarity([qualify(title, name) for title, name in names], self.naming.variants)
+        return NameSimilarity([*map(qualify, titles, lake.paths)], self.naming.variants)
 
     @cached_property
     def entities(self) -> EntityOverlap:

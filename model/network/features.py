@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import fasttext
@@ -119,7 +118,7 @@ class Features:
 
 def build_vocabulary(lake: Lake, size: int) -> tuple[str, ...]:
     """Return the most frequent tokens in the names of tables and columns."""
-    names = chain(lake.titles, (profile.id.path for profile in lake.profiles))
+    names = [*lake.titles, *lake.paths]
     counts = Counter(token for name in names for token in tokens(name))
     return tuple(sorted(counts, key=lambda token: (-counts[token], token))[:size])
 

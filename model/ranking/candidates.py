@@ -23,6 +23,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairValues,
     SparsePairs,
     Vectors,
+    chunks,
 )
 
 _KEYS = 8192
@@ -43,8 +44,8 @@ def _best_partners(
 ) -> Candidates:
     """For each key column, return the `count` partners with the highest values, best first."""
     found = [np.full((0, count), NO_CANDIDATE, dtype=np.int32)]
-    for start in range(0, len(keys), _KEYS):
-        some = keys[start : start + _KEYS]
+    for block in chunks(len(keys), _KEYS):
+        some = keys[block]
         # Pairs are sorted by their left column, so those of ascending keys are one slice of them.
         at = slice(pairs.starts[some[0]], pairs.starts[some[-1] + 1])
         found.append(_best_of(pairs.left[at], pairs.right[at], values(at), some, count))
@@ -214,8 +215,7 @@ def find_candidates(
     """Collect the candidates of each key column from all sources, such as similar names."""
     named = candidate_sources(index, embeddings, config, note)
     sources = [candidates for _, candidates in named]
-    starts = range(0, len(index.keys), _KEYS)
-    parts = [_packed(_merge(index, sources, slice(start, start + _KEYS))) for start in starts]
+    parts = [_packed(_merge(index, sources, some)) for some in chunks(len(index.keys), _KEYS)]
     return _stack(parts) if parts else np.hstack(sources)
 
 

@@ -27,10 +27,10 @@ from datahub_hyperjoin.model.signals.cells import scale_rows
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     Floats,
-    Ints,
     KeyInts,
     PairFloats,
     PairMask,
+    chunks,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
@@ -214,30 +214,19 @@ _CHUNK = 128
 """Number of columns that are compared, or whose candidates are scored, at once."""
 
 
-class ColumnSimilarity:
-    """The similarities, from 0 to 1, between all columns of the lake and some chosen columns."""
-
+def _compare_columns(
+    index: LakeIndex, joined: sparse.csr_array, others: Int[np.ndarray, " other"]
+) -> Float32[np.ndarray, "column other"]:
+    """Return the similarities, from 0 to 1, of all columns of the lake to some chosen columns."""
     # Columns are similar in their names and cells, or if they probably join with the same columns.
-    # For a text and a column of another type, only the joins count.
-
-    def __init__(
-        self, index: LakeIndex, joined: sparse.csr_array, others: Int[np.ndarray, " other"]
-    ) -> None:
-        # Squares, so that many weak joins do not outweigh a strong one.
-        squares = joined.multiply(joined).tocsr()
-        partners = scale_rows(squares)
-        blocks = [
-            _compare(
-                index, partners, np.arange(start, min(start + _CHUNK, len(index.lake))), others
-            )
-            for start in range(0, len(index.lake), _CHUNK)
-        ]
-        self._similarity: Float32[np.ndarray, "column other"] = np.vstack(blocks)
-        self._similarity[others, np.arange(len(others))] = 1.0
-
-    def of(self, columns: Ints) -> Float32[np.ndarray, "*shape other"]:
-        """Return the similarity of each given column to each column in `others`."""
-        return self._similarity[columns]
+    # For a text and a column of another type, only the joins count. Squares, so that many weak
+    # joins do not outweigh a strong one.
+    partners = scale_rows(joined.multiply(joined).tocsr())
+    columns = np.arange(len(index.lake))
+    blocks = chunks(len(columns), _CHUNK)
+    similarity = np.vstack([_compare(index, partners, columns[some], others) for some in blocks])
+    similarity[others, np.arange(len(others))] = 1.0
+    return similarity
 
 
 def _compare(
@@ -260,8 +249,7 @@ def _score_candidates(
 ) -> sparse.csr_array:
     """Compute the probability that each key column joins with each of its candidates."""
     scores = np.zeros(candidates.shape)
-    for start in range(0, len(keys), _CHUNK):
-        some = slice(start, start + _CHUNK)
+    for some in chunks(len(keys), _CHUNK):
         scores[some] = scorer.score(keys[some, None], candidates[some])[:, 0]
     rows, positions = np.nonzero(candidates != NO_CANDIDATE)
     values = scorer.to_probability(np.clip(scores[rows, positions], 0.0, 1.0))
@@ -329,40 +317,33 @@ _MOST = 500
 The scorer prefers the decisions that contradict its uncorrected scores most."""
 
 
+@dataclass(frozen=True)
 class DecisionAwareScorer(PairScorer):
     """A scorer that corrects another scorer with people's decisions about similar pairs."""
 
-    def __init__(
-        self,
-        scorer: PairScorer,
-        similarity: ColumnSimilarity,
-        decided: Int[np.ndarray, "pair 2"],
-        kinds: PairKinds | None,
-        weights: PairFloats,
-    ) -> None:
-        self._scorer = scorer
-        self._similarity = similarity
-        self._decided = decided
-        self._kinds = kinds
-        self._weights = (weights * _VARIANCE).astype(np.float32)
-        self._kind_weights = (weights * _KIND_VARIANCE).astype(np.float32)
+    scorer: PairScorer
+    similarity: Float32[np.ndarray, "column other"]  # of all columns to those of decided pairs
+    decided: Int[np.ndarray, "pair 2"]  # the decided pairs, by the positions of these columns
+    kinds: PairKinds | None
+    weights: PairFloats  # the weight of each decision
 
     def score(self, left: Lefts, right: Rights) -> Scores:
         """Score pairs by the wrapped scorer, corrected by the decisions about similar pairs."""
-        first, second = self._similarity.of(left), self._similarity.of(right)
-        one, other = self._decided.T
+        first, second, weights = self.similarity[left], self.similarity[right], self.weights
+        by_column, (one, other) = (weights * _VARIANCE).astype(np.float32), self.decided.T
         # A pair has no order, so its columns are compared with those of a decided pair both ways.
-        straight = (first[..., one] * self._weights) @ second[..., other].swapaxes(1, 2)
-        crossed = (first[..., other] * self._weights) @ second[..., one].swapaxes(1, 2)
+        straight = (first[..., one] * by_column) @ second[..., other].swapaxes(1, 2)
+        crossed = (first[..., other] * by_column) @ second[..., one].swapaxes(1, 2)
         by_columns = straight + crossed
-        if self._kinds is None:
-            return expit(_bounded_logit(self._scorer.score(left, right)) + by_columns)
-        own, similar = self._kinds.score_and_compare(left, right)
-        return expit(_bounded_logit(own) + by_columns + similar @ self._kind_weights)
+        if self.kinds is None:
+            return expit(_bounded_logit(self.scorer.score(left, right)) + by_columns)
+        own, similar = self.kinds.score_and_compare(left, right)
+        by_kind = (weights * _KIND_VARIANCE).astype(np.float32)
+        return expit(_bounded_logit(own) + by_columns + similar @ by_kind)
 
     def to_probability(self, scores: Floats) -> Floats:
         """Convert scores to probabilities in the same way as the wrapped scorer."""
-        return self._scorer.to_probability(scores)
+        return self.scorer.to_probability(scores)
 
 
 def correct_with_decisions(
@@ -377,25 +358,16 @@ def correct_with_decisions(
     columns, places = np.unique(pairs, return_inverse=True)
     places = places.reshape(pairs.shape)
     joined = _score_candidates(scorer, len(index.lake), index.keys, candidates)
-    similarity = ColumnSimilarity(index, joined, columns)
-    among = similarity.of(columns).astype(np.float64)
+    similarity = _compare_columns(index, joined, columns)
+    among = similarity[columns].astype(np.float64)
     one, other = places.T
     straight = among[np.ix_(one, one)] * among[np.ix_(other, other)]
     crossed = among[np.ix_(one, other)] * among[np.ix_(other, one)]
     covariance = _VARIANCE * (straight + crossed)
-    kinds = _find_kinds(scorer, pairs, index.keys, candidates)
-    if kinds is not None:
+    # Only trees read features of pairs.
+    kinds = None
+    if isinstance(scorer, TreeScorer):
+        kinds = PairKinds(scorer, pairs, index.keys, candidates)
         covariance = covariance + _KIND_VARIANCE * kinds.among()
     weights = fit_process(covariance, _bounded_logit(probability[surprise]), accepted)
     return DecisionAwareScorer(scorer, similarity, places, kinds, weights)
-
-
-def _find_kinds(
-    scorer: PairScorer, pairs: Int[np.ndarray, "pair 2"], keys: KeyInts, candidates: KeyCandidates
-) -> PairKinds | None:
-    """Build the `PairKinds` of decided pairs; return None if the scorer computes no features."""
-    match scorer:
-        case TreeScorer():
-            return PairKinds(scorer, pairs, keys, candidates)
-        case _:
-            return None

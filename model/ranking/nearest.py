@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32
 from numpy.lib.stride_tricks import sliding_window_view
 
-from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
+from datahub_hyperjoin.model.errors import EmptyIndexError
 from datahub_hyperjoin.model.signals.cells import StoredVectors
-from datahub_hyperjoin.model.signals.pairs import ColumnInts
+from datahub_hyperjoin.model.signals.pairs import ColumnInts, Partition, chunks, concatenate_ranges
 
 if TYPE_CHECKING:
     import torch
@@ -49,50 +49,43 @@ class InvertedFile:
         self._centres = _find_centres(vectors, round(_LISTS * root))
         self.list_of = _nearest_centre(vectors, self._centres)
         """The list of each vector."""
-        self._members = np.argsort(self.list_of, kind="stable")
-        self._sizes = np.bincount(self.list_of, minlength=len(self._centres))
-        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._lists = Partition.of(self.list_of, len(self._centres))
 
     def search(
         self, queries: Float32[np.ndarray, "query width"], count: int
     ) -> Int[np.ndarray, "query count"]:
         """For each query, return the nearest vectors of the lists that are nearest to it."""
         least = max(self._compared, _SPARE * count)
-        step = max(_COSINES // least, 1)
-        starts = range(0, len(queries), step)
-        return np.concatenate(
-            [self._search(queries[start : start + step], least, count) for start in starts]
-        )
+        some = chunks(len(queries), max(_COSINES // least, 1))
+        return np.concatenate([self._search(queries[part], least, count) for part in some])
 
     def _search(
         self, queries: Float32[np.ndarray, "query width"], least: int, count: int
     ) -> Int[np.ndarray, "query count"]:
         query, of_list, before = self._choose_lists(queries, least)
-        width = int((before + self._sizes[of_list]).max())
+        width = int((before + self._lists.sizes[of_list]).max())
         cosines = np.full((len(queries), width), -np.inf, dtype=np.float32)
         place = query * width + before  # of the first vector of a list, in all rows together
         for some in _grouped(of_list):
-            near = self._vectors.at(self._members_of(int(of_list[some[0]])))
+            number = of_list[some[0]]
+            members = slice(*self._lists.starts[number : number + 2])
+            near = self._vectors.at(self._lists.members[members])
             rows = sliding_window_view(cosines.ravel(), len(near), writeable=True)
             rows[place[some]] = queries[query[some]] @ near.T
         at = np.flatnonzero(cosines >= _lower_bounds(cosines, count)[:, None])
         # Each place is in the last of the lists that start at or before it.
         entry = np.searchsorted(place, at, side="right") - 1
-        vector = self._members[self._starts[of_list[entry]] + at - place[entry]]
+        vector = self._lists.members[self._lists.starts[of_list[entry]] + at - place[entry]]
         order = np.lexsort((vector, -cosines.ravel()[at], at // width))
         first = np.searchsorted(at, np.arange(len(queries)) * width)
         return vector[order[first[:, None] + np.arange(count)]]
-
-    def _members_of(self, number: int) -> Int[np.ndarray, " member"]:
-        start = self._starts[number]
-        return self._members[start : start + self._sizes[number]]
 
     def _choose_lists(
         self, queries: Float32[np.ndarray, "query width"], least: int
     ) -> tuple[Int[np.ndarray, " entry"], Int[np.ndarray, " entry"], Int[np.ndarray, " entry"]]:
         """For each query, choose the nearest lists that have at least `least` vectors together."""
         order = np.argsort(-(queries @ self._centres.T), axis=1)
-        sizes = self._sizes[order]
+        sizes = self._lists.sizes[order]
         before = np.cumsum(sizes, axis=1) - sizes
         query, rank = np.nonzero((before < least) & (sizes > 0))
         return query, order[query, rank], before[query, rank]
@@ -121,8 +114,7 @@ def _nearest_centre(
     vectors: StoredVectors, centres: Float32[np.ndarray, "list width"]
 ) -> Int[np.ndarray, " vector"]:
     nearest = np.empty(len(vectors), dtype=np.int64)
-    for start in range(0, len(vectors), _VECTORS):
-        some = slice(start, start + _VECTORS)
+    for some in chunks(len(vectors), _VECTORS):
         _, found = faiss.knn(vectors.at(some), centres, 1, metric=faiss.METRIC_INNER_PRODUCT)
         nearest[some] = found[:, 0]
     return nearest
@@ -163,8 +155,7 @@ class GpuVectors:
         import torch  # noqa: PLC0415 (takes seconds, and most lakes are too small to need it)
 
         self._vectors = torch.empty((len(vectors), vectors.width), device=device)
-        for start in range(0, len(vectors), _VECTORS):
-            some = slice(start, start + _VECTORS)
+        for some in chunks(len(vectors), _VECTORS):
             self._vectors[some] = torch.from_numpy(vectors.at(some)).to(device)
 
     def search(
@@ -254,9 +245,7 @@ class _Distinct:
         """The distinct vector of each column."""
         self.vectors = embeddings.select(first[order])
         """The distinct vectors."""
-        self._columns = np.argsort(self.of_column, kind="stable")
-        self._sizes = np.bincount(self.of_column, minlength=len(first))
-        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._columns = Partition.of(self.of_column, len(first))
         self._gpu = find_gpu(self.vectors) if len(first) > _MANY else None
         self._compared = compared
         self.is_exact = self._gpu is not None or len(first) <= most_exact(compared)
@@ -290,11 +279,11 @@ class _Distinct:
             _, near = faiss.knn(queries, self._whole, most, metric=faiss.METRIC_INNER_PRODUCT)
         else:
             near = self._inverted_file.search(queries, most)
-        sizes = self._sizes[near]
+        sizes = self._columns.sizes[near]
         before = np.cumsum(sizes, axis=1) - sizes
         taken = np.clip(count - before, 0, sizes).ravel()
-        position = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
-        columns = self._columns[np.repeat(self._starts[near].ravel(), taken) + position]
+        starts = self._columns.starts[near].ravel()
+        columns = self._columns.members[concatenate_ranges(starts, taken)]
         return columns.reshape(len(queries), count)
 
 
@@ -321,9 +310,6 @@ class ColumnIndex:
         count: int,
     ) -> Candidates:
         """For each query, return the nearest columns of other tables."""
-        width = self._distinct.vectors.width
-        if queries.shape[1] != width:
-            raise DimensionMismatchError.from_sizes(index=width, queries=queries.shape[1])
         every = np.arange(len(queries))
         return self._search(StoredVectors.of(queries), every, every, tables, count)
 
@@ -349,8 +335,7 @@ class ColumnIndex:
             # Columns of a wide table fill the result of their own queries: search wider for them.
             width = min(2 * width, total)
             enough = np.ones(len(pending), dtype=bool)
-            for start in range(0, len(pending), _QUERIES):
-                part = slice(start, start + _QUERIES)
+            for part in chunks(len(pending), _QUERIES):
                 some = pending[part]
                 chosen, row = np.unique(asked[some], return_inverse=True)
                 near = self._distinct.search(vectors.at(chosen), width)[row]

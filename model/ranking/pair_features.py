@@ -54,13 +54,8 @@ STATISTICS = COLUMN_FEATURES[:-2]
 
 def _describe(profile: ColumnProfile) -> tuple[float, ...]:
     # Logarithms, so that the counts and lengths of small and large tables compare.
-    most_frequent = max(profile.counts, default=0) / max(profile.rows, 1)
-    counts = (
-        profile.rows,
-        profile.distinct,
-        profile.lengths.mean,
-        profile.lengths.longest - profile.lengths.shortest,
-    )
+    lengths, most_frequent = profile.lengths, max(profile.counts, default=0) / max(profile.rows, 1)
+    counts = profile.rows, profile.distinct, lengths.mean, lengths.longest - lengths.shortest
     is_type = (float(profile.type is kind) for kind in _TYPES)
     return (*np.log1p(counts), most_frequent, *is_type)
 
@@ -177,6 +172,15 @@ class ReferenceLookup:
         return np.where(is_same, np.minimum(self.refers[left], self.refers[right]), 0.0)
 
 
+def _compare_sizes(
+    first: Float32[np.ndarray, "pair column"], second: Float32[np.ndarray, "pair column"]
+) -> tuple[PairFloats, PairFloats, PairFloats]:
+    """Return the differences of mean lengths, of distinct values and of rows."""
+    sizes = [COLUMN_FEATURES.index(n) for n in ("mean length", "distinct values", "rows")]
+    length, distinct, rows = (first[:, size] - second[:, size] for size in sizes)
+    return np.abs(length), distinct, rows
+
+
 class PairFeatures:
     """An object that computes the measures in `PAIR_FEATURES` for pairs of columns."""
 
@@ -210,15 +214,11 @@ class PairFeatures:
             self._references.between(right, left),
             row_products(self._patterns, self._patterns, left, right),
         ]
-        sizes = [COLUMN_FEATURES.index(n) for n in ("mean length", "distinct values", "rows")]
-        length, distinct, rows = (first[:, size] - second[:, size] for size in sizes)
         others = [
             signals.text,
             signals.density,
             self._references.to_one_key(left, right),
-            np.abs(length),
-            distinct,
-            rows,
+            *_compare_sizes(first, second),
         ]
         return np.column_stack([*rising, *others, first, second]).astype(np.float32)
 
@@ -300,10 +300,10 @@ class NameFeatures:
         self._index = index
         self._columns = _measure_columns(index)
         self._references = ReferenceLookup.of(index)
-        self._names = NameSimilarity([profile.id.path for profile in lake.profiles])
+        self._names = NameSimilarity(lake.paths)
         self._titles = NameSimilarity(lake.titles)
         self._types = np.array([profile.type.value for profile in lake.profiles], dtype=object)
-        words = [stems(profile.id.path) for profile in lake.profiles]
+        words = [stems(path) for path in lake.paths]
         self._words = np.array([len(name) for name in words], dtype=np.float64)
         self._marked = self._words > [len(meaningful_words(name)) for name in words]
         self._schemas = _Schemas(lake, words)
@@ -315,8 +315,6 @@ class NameFeatures:
         """Compute the measures in `NAME_FEATURES` for each pair."""
         index, lake, references = self._index, self._index.lake, self._references
         first, second = self._columns[left], self._columns[right]
-        sizes = [COLUMN_FEATURES.index(n) for n in ("mean length", "distinct values", "rows")]
-        length, distinct, rows = (first[:, size] - second[:, size] for size in sizes)
         ways = (self._compared.of(left, right), self._compared.of(right, left))
         same = self._schemas.same_name(left, right)
         measured = [
@@ -335,9 +333,7 @@ class NameFeatures:
             same * self._schemas.frequency[left],
             self._titles.of(lake.table_of[left], lake.table_of[right]),
             *self._schemas.others_in_common(left, right),
-            np.abs(length),
-            distinct,
-            rows,
+            *_compare_sizes(first, second),
             self._marked[left],
             self._marked[right],
             self._words[left],

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from operator import attrgetter
 
@@ -33,6 +32,8 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairFloats,
     PairInts,
     Vectors,
+    chunks,
+    number_distinct,
     values_at,
 )
 
@@ -43,18 +44,20 @@ PairwiseScores = Callable[[PairInts, PairInts, PairInts], PairFloats]
 """A function that scores joins between two candidates of one query, in [0, 1]. Its arguments
 contain, for each pair, the query and the positions of the selected and of the other candidate."""
 
+_Queries = Int[np.ndarray, " query"]
+_Near = Int[np.ndarray, "query candidate"]
 _Gains = Float[np.ndarray, "query candidate"]
 _Mask = Bool[np.ndarray, "query candidate"]
 
 
 def select_coherent(
-    relevance: Float[np.ndarray, "query candidate"],
+    relevance: _Gains,
     score_among: PairwiseScores,
     *,
     count: int,
     coherence: float,
-    duplicates: Int[np.ndarray, "query candidate"] | None = None,
-    own: Int[np.ndarray, " query"] | None = None,
+    duplicates: _Near | None = None,
+    own: _Queries | None = None,
 ) -> Int[np.ndarray, "query rank"]:
     """For each query, select candidates that join with the query and with each other."""
     # For all queries in parallel, a step takes the candidate with the greatest gain (equation 19),
@@ -97,9 +100,7 @@ def _gain(gain: _Gains, available: _Mask, repeated: _Mask, coherence: float) -> 
     return np.where(available, np.where(repeated, gain - 2 * (1 + coherence), gain), -np.inf)
 
 
-def _sure_gain(
-    gain: _Gains, duplicates: Int[np.ndarray, "query candidate"] | None, steps: int
-) -> Float[np.ndarray, " query"]:
+def _sure_gain(gain: _Gains, duplicates: _Near | None, steps: int) -> Float[np.ndarray, " query"]:
     """For each query, return a gain that each of the next `steps` selections reaches."""
     # As many candidates, no two of them duplicates, have this gain. It never falls, and an earlier
     # selection takes or defers one of them only, so that one is left in each step.
@@ -141,49 +142,16 @@ def number_duplicates(lake: Lake) -> ColumnInts:
     # Duplicates have one name, in tables with the same columns and sketches.
     contents = [
         # A column without a sketch may hold anything, so the table's number sets it apart.
-        hash(tuple((lake.profiles[c].id.path, lake.profiles[c].sketch or table) for c in columns))
+        hash(tuple((lake.paths[c], lake.profiles[c].sketch or table) for c in columns))
         for table, columns in enumerate(lake.columns_of)
     ]
-    numbers: dict[tuple[int, str], int] = {}
-    return np.array(
-        [
-            numbers.setdefault((contents[table], profile.id.path), len(numbers))
-            for table, profile in zip(lake.table_of, lake.profiles, strict=True)
-        ],
-        dtype=np.int64,
-    )
-
-
-def _build_scorers(
-    index: LakeIndex, embeddings: Vectors, candidates: KeyCandidates, config: ModelConfig
-) -> tuple[PairScorer, PairScorer]:
-    """Create the recipe's scorer in two versions: plain, and corrected by trained models."""
-    signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
-    if not method.tree_correction:
-        return signals, signals
-    return signals, correct_with_trees(
-        signals, index, candidates, by_network=method.network_correction
-    )
-
-
-def _score_among(
-    scorer: PairScorer,
-    candidates: Int[np.ndarray, "query candidate"],
-    query: PairInts,
-    selected: PairInts,
-    other: PairInts,
-) -> PairFloats:
-    """Score joins between two candidates of one query, which are given by their positions."""
-    left, right = candidates[query, selected], candidates[query, other]
-    return scorer.score(left[:, None], right[:, None])[:, 0, 0].round(2)
+    owners = zip(lake.table_of, lake.paths, strict=True)
+    return number_distinct((contents[table], path) for table, path in owners)[1]
 
 
 def steady(
-    index: LakeIndex,
-    scores: Float[np.ndarray, "query candidate"],
-    left: Int[np.ndarray, "query 1"],
-    right: Int[np.ndarray, "query candidate"],
-) -> Float[np.ndarray, "query candidate"]:
+    index: LakeIndex, scores: _Gains, left: Int[np.ndarray, "query 1"], right: _Near
+) -> _Gains:
     """Round scores to levels, and order the pairs of a level by facts about their columns alone."""
     # The scores also depend on all other tables of the lake. If they alone decided between nearly
     # equal candidates, each table that is added would replace some of the best joins by others.
@@ -199,62 +167,10 @@ def steady(
     return 1 / (1 + np.exp(-_LEVEL * level))
 
 
-def _trim(candidates: Int[np.ndarray, "query candidate"]) -> Int[np.ndarray, "query fewer"]:
+def _trim(candidates: _Near) -> Int[np.ndarray, "query fewer"]:
     """Drop the positions at the end that no query fills."""
     filled = np.flatnonzero((candidates != NO_CANDIDATE).any(axis=0))
     return candidates[:, : int(filled.max(initial=0)) + 1]
-
-
-def _select(
-    index: LakeIndex,
-    candidates: KeyCandidates,
-    scorer: PairScorer,
-    coherence: PairScorer,
-    config: ModelConfig,
-) -> Iterator[_Selection]:
-    """For each key column, select candidates that join with it and with each other."""
-    select = partial(
-        _select_chunk,
-        index,
-        scorers=(scorer, coherence),
-        duplicates=number_duplicates(index.lake),
-        config=config,
-    )
-    for start in range(0, len(index.keys), _BLOCK):
-        keys, near = index.keys[start : start + _BLOCK], candidates[start : start + _BLOCK]
-        # Empty positions are scored, too; they are few if all queries of a chunk have about as many
-        # candidates.
-        by_width = np.argsort((near != NO_CANDIDATE).sum(axis=1), kind="stable")
-        chunks = np.split(by_width, range(_CHUNK, len(by_width), _CHUNK))
-        found = chain.from_iterable(select(keys[chunk], _trim(near[chunk])) for chunk in chunks)
-        yield from sorted(found, key=attrgetter("query"))
-
-
-def _select_chunk(
-    index: LakeIndex,
-    queries: Int[np.ndarray, " query"],
-    near: Int[np.ndarray, "query candidate"],
-    *,
-    scorers: tuple[PairScorer, PairScorer],
-    duplicates: ColumnInts,
-    config: ModelConfig,
-) -> Iterator[_Selection]:
-    near, (scorer, coherence) = near.astype(np.int64), scorers
-    # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
-    scores = relevance = scorer.score(queries[:, None], near)[:, 0]
-    if config.ranking.scoring is Scoring.SIGNALS:  # A network is another one for each lake.
-        relevance = steady(index, scores, queries[:, None], near)
-    selected = select_coherent(
-        np.where(near == NO_CANDIDATE, -np.inf, relevance),
-        partial(_score_among, coherence, near),
-        count=config.ranking.top_k,
-        coherence=config.ranking.coherence,
-        duplicates=duplicates[near] if config.setting.defer_duplicates else None,
-        own=duplicates[queries],
-    )
-    for query, row, row_scores, positions in zip(queries, near, scores, selected, strict=True):
-        filled = positions[positions != NO_CANDIDATE]
-        yield _Selection(int(query), row[filled], np.clip(row_scores[filled], 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -283,22 +199,59 @@ class Ranker:
         # Decisions shift the features that the trees and the network read, in ways that these never
         # saw in training. So only the last correction knows the decisions.
         unaware = index.with_decisions(priors.without_decisions()) if is_decided else index
-        signals, corrected = _build_scorers(unaware, embeddings, candidates, config)
+        signals, method = build_scorer(unaware, embeddings, config.ranking.scoring), config.setting
+        corrected = signals
+        if method.tree_correction:
+            by_network = method.network_correction
+            corrected = correct_with_trees(signals, unaware, candidates, by_network=by_network)
         scorer, calibration = corrected, Calibration()
         if is_decided:
             decided = DecidedPairs.from_priors(priors, corrected)
             calibration = decided.calibration
-            if config.setting.decision_effects:
+            if method.decision_effects:
                 scorer = correct_with_decisions(corrected, decided, unaware, candidates)
         return cls(index, config, candidates, signals, corrected, scorer, calibration)
 
     def select(self) -> Iterator[_Selection]:
         """For each key column in turn, yield the best candidates."""
-        rejected = self.index.priors.rejected
-        allowed, coherence = (
-            RejectionAwareScorer(s, rejected) for s in (self.scorer, self.signals)
+        duplicates = number_duplicates(self.index.lake)
+        for block in chunks(len(self.index.keys), _BLOCK):
+            keys, near = self.index.keys[block], self.candidates[block]
+            # Empty positions are scored, too; they are few if all queries of a chunk have about as
+            # many candidates.
+            by_width = np.argsort((near != NO_CANDIDATE).sum(axis=1), kind="stable")
+            parts = np.split(by_width, range(_CHUNK, len(by_width), _CHUNK))
+            found = (self._select(keys[part], _trim(near[part]), duplicates) for part in parts)
+            yield from sorted(chain.from_iterable(found), key=attrgetter("query"))
+
+    def _select(
+        self, queries: _Queries, near: _Near, duplicates: ColumnInts
+    ) -> Iterator[_Selection]:
+        """For each key column, select candidates that join with it and with each other."""
+        near, config, rejected = near.astype(np.int64), self.config, self.index.priors.rejected
+        scorer, signals = (
+            RejectionAwareScorer(each, rejected) for each in (self.scorer, self.signals)
         )
-        yield from _select(self.index, self.candidates, allowed, coherence, self.config)
+        # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
+        scores = relevance = scorer.score(queries[:, None], near)[:, 0]
+        if config.ranking.scoring is Scoring.SIGNALS:  # A network is another one for each lake.
+            relevance = steady(self.index, scores, queries[:, None], near)
+
+        def score_among(query: PairInts, selected: PairInts, other: PairInts) -> PairFloats:
+            ends = near[query, selected][:, None], near[query, other][:, None]
+            return signals.score(*ends)[:, 0, 0].round(2)
+
+        selected = select_coherent(
+            np.where(near == NO_CANDIDATE, -np.inf, relevance),
+            score_among,
+            count=config.ranking.top_k,
+            coherence=config.ranking.coherence,
+            duplicates=duplicates[near] if config.setting.defer_duplicates else None,
+            own=duplicates[queries],
+        )
+        for query, row, row_scores, positions in zip(queries, near, scores, selected, strict=True):
+            filled = positions[positions != NO_CANDIDATE]
+            yield _Selection(int(query), row[filled], np.clip(row_scores[filled], 0.0, 1.0))
 
     def probability(self, scores: PairFloats) -> PairFloats:
         """Convert scores to calibrated probabilities of a join."""

@@ -40,7 +40,9 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairFloats,
     PairInts,
     SparsePairs,
+    chunks,
     number_pairs,
+    ranks_in_runs,
     values_at,
 )
 from datahub_hyperjoin.tables import DataType
@@ -102,8 +104,7 @@ class TreeEnsemble:
 
     def __call__(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
         """For each row, return the sum of all trees' outputs."""
-        starts = range(0, len(rows), _ROWS)
-        parts = [self._evaluate(rows[start : start + _ROWS]) for start in starts]
+        parts = [self._evaluate(rows[some]) for some in chunks(len(rows), _ROWS)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     @cached_property
@@ -212,34 +213,17 @@ def _find_strongest(
 ) -> Int[np.ndarray, "2 pair"]:
     """Return each key column with its strongest candidates, sorted by key, then candidate."""
     parts = [np.zeros((2, 0), dtype=np.int32)]
-    for start in range(0, len(candidates), _KEYS):
-        some = slice(start, start + _KEYS)
-        parts.append(_strongest(noisy_or, index.keys[some], candidates[some]))
+    for block in chunks(len(candidates), _KEYS):
+        near = candidates[block]
+        row, position = np.nonzero(near != NO_CANDIDATE)
+        left, right = index.keys[block][row], near[row, position].astype(np.int64)
+        described = chunks(len(left), _DESCRIBED)
+        scores = (score_pairs(noisy_or, left[some], right[some]) for some in described)
+        order = np.lexsort((-np.concatenate([np.zeros(0), *scores]), left))
+        best = order[ranks_in_runs(left[order]) < _STRONGEST]
+        chosen = best[np.lexsort((right[best], left[best]))]
+        parts.append(np.stack([left[chosen], right[chosen]]).astype(np.int32))
     return np.concatenate(parts, axis=1)
-
-
-def _slices(count: int) -> Iterator[slice]:
-    return (slice(start, start + _DESCRIBED) for start in range(0, count, _DESCRIBED))
-
-
-def _score(noisy_or: NoisyOrScorer, left: PairInts, right: PairInts) -> PairFloats:
-    return noisy_or.score(left[:, None], right[:, None])[:, 0, 0]
-
-
-def _strongest(
-    noisy_or: NoisyOrScorer, keys: Int[np.ndarray, " some"], candidates: KeyCandidates
-) -> Int[np.ndarray, "2 strongest"]:
-    """Return the best-scoring pairs of each key column, sorted by key and candidate."""
-    row, position = np.nonzero(candidates != NO_CANDIDATE)
-    left, right = keys[row], candidates[row, position].astype(np.int64)
-    score = np.concatenate(
-        [np.zeros(0), *(_score(noisy_or, left[some], right[some]) for some in _slices(len(left)))]
-    )
-    order = np.lexsort((-score, left))
-    rank = np.arange(len(order)) - np.searchsorted(left[order], left[order])
-    best = order[rank < _STRONGEST]
-    chosen = best[np.lexsort((right[best], left[best]))]
-    return np.stack([left[chosen], right[chosen]]).astype(np.int32)
 
 
 def _describe(
@@ -252,7 +236,7 @@ def _describe(
     strengths = noisy_or.strengths
     rows = np.empty((len(left), len(PAIR_FEATURES)), dtype=np.float32)
     by_evidence, known = np.empty((2, len(left)))
-    for some in _slices(len(left)):
+    for some in chunks(len(left), _DESCRIBED):
         signals = noisy_or.measure(left[some, None], right[some, None]).flatten()
         by_evidence[some] = combine(signals.without_background_knowledge(), strengths)
         rows[some] = features.of(left[some], right[some], signals, by_evidence[some])
@@ -332,8 +316,8 @@ class NameTreeScorer(PairScorer):
         self._pairs = SparsePairs(len(index.lake), left, right)
         features = NameFeatures(index)
         parts = [np.zeros(0)]
-        for start in range(0, len(left), _PAIRS):
-            ends = (left[start : start + _PAIRS], right[start : start + _PAIRS])
+        for some in chunks(len(left), _PAIRS):
+            ends = left[some], right[some]
             parts.append(trees(features.of(*ends, score_pairs(self._by_names, *ends))))
         self._correction = np.concatenate(parts)
 
@@ -376,7 +360,7 @@ class NetworkCorrection:
         """Compute the pair network's corrections to the log-odds of candidate pairs."""
         graphs = build_graph_in_parts(index, noisy_or, candidates)
         left, right, corrections = correct_pairs(graphs, network or shipped_network())
-        is_learnt = np.array([it.type in _LEARNT_TYPES for it in index.lake.profiles], dtype=bool)
+        is_learnt = index.lake.mask(lambda profile: profile.type in _LEARNT_TYPES)
         kept = is_learnt[left] & is_learnt[right]
         pairs = SparsePairs(len(index.lake), left[kept], right[kept])
         return cls(pairs, corrections[kept])
@@ -389,23 +373,21 @@ class NetworkCorrection:
         return np.where(at >= 0, both, by_trees)
 
 
+@dataclass(frozen=True)
 class TreeScorer(PairScorer):
     """A noisy-or scorer whose scores are corrected by decision trees."""
 
     # Knowledge from standard codes, crosswalks and the catalog differs between lakes by policy
     # rather than by likelihood, so the noisy-or combines it with the trees' probability.
 
-    def __init__(
-        self,
-        index: LakeIndex,
-        noisy_or: NoisyOrScorer,
-        trees: TreeEnsemble,
-        network: NetworkCorrection | None = None,
-    ) -> None:
-        self._noisy_or = noisy_or
-        self._trees = trees
-        self._network = network
-        self._features = PairFeatures(index)
+    index: LakeIndex
+    noisy_or: NoisyOrScorer
+    trees: TreeEnsemble
+    network: NetworkCorrection | None = None
+
+    @cached_property
+    def _features(self) -> PairFeatures:
+        return PairFeatures(self.index)
 
     def score(self, left: Lefts, right: Rights) -> Scores:
         """Score pairs by all signals, and correct the scores with the trees."""
@@ -415,14 +397,14 @@ class TreeScorer(PairScorer):
         self, left: Lefts, right: Rights
     ) -> tuple[Scores, Float32[np.ndarray, "query l r feature"]]:
         """Score pairs as `score` does, and return the features in `PAIR_FEATURES`, too."""
-        strengths = self._noisy_or.strengths
+        strengths = self.noisy_or.strengths
         first, second = pairs_of_each(left, right)
-        signals = self._noisy_or.measure(left, right).flatten()
+        signals = self.noisy_or.measure(left, right).flatten()
         by_evidence = combine(signals.without_background_knowledge(), strengths)
         rows = self._features.of(first.ravel(), second.ravel(), signals, by_evidence)
-        correction = self._trees(rows)
-        if self._network is not None:
-            correction = self._network.blend(correction, first.ravel(), second.ravel())
+        correction = self.trees(rows)
+        if self.network is not None:
+            correction = self.network.blend(correction, first.ravel(), second.ravel())
         corrected = 1 / (1 + np.exp(-log_odds(by_evidence) - correction))
         known = combine_background_knowledge(signals, strengths)
         scores = (1 - (1 - corrected) * (1 - known)).reshape(first.shape)

@@ -25,6 +25,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     Ints,
     KeyInts,
     Masks,
+    chunks,
 )
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.tables import ValueHash
@@ -290,8 +291,7 @@ class EntityOverlap:
         rows, others = self._row_of[first], self._row_of[second]
         shared = np.zeros(len(first))
         step = max(_BLOCK_PAIRS // self.held.shape[1], 1)
-        for start in range(0, len(first), step):
-            some = slice(start, start + step)
+        for some in chunks(len(first), step):
             both = self.held[rows[some]] & self.held[others[some]]
             shared[some] = _ONES[both].sum(axis=1, dtype=np.int64)
         overlap[may] = _strength(shared, np.minimum(self.size[first], self.size[second]))
@@ -304,8 +304,8 @@ class EntityOverlap:
         recognised, asked = self._columns, np.flatnonzero(self.form[keys] != _NO_FORM)
         held = np.unpackbits(self.held, axis=1).astype(np.float32)
         step = max(_BLOCK_PAIRS // max(len(recognised), 1), 1)
-        for start in range(0, len(asked), step):
-            some = asked[start : start + step]
+        for block in chunks(len(asked), step):
+            some = asked[block]
             column = keys[some]
             shared = (held[self._row_of[column]] @ held.T).astype(np.float64)
             shared[self.table_of[column][:, None] == self.table_of[recognised]] = 0

@@ -60,13 +60,8 @@ class ReferenceCandidates:
 
     def part(self, at: slice) -> "ReferenceCandidates":
         """Return some of the pairs."""
-        return ReferenceCandidates(
-            self.referring[at],
-            self.referenced[at],
-            self.containment[at],
-            self.is_key,
-            self.chance[at],
-        )
+        ends, measured = (self.referring[at], self.referenced[at]), self.containment[at]
+        return ReferenceCandidates(*ends, measured, self.is_key, self.chance[at])
 
     def without_values(self) -> "ReferenceCandidates":
         """Return the pairs without what was measured of them, which takes most of the memory."""
@@ -90,10 +85,7 @@ def find_unique_columns(lake: Lake, priors: CatalogPriors) -> ColumnMask:
     """Mark the unique columns that other columns may refer to."""
     unique = priors.uniqueness >= _MIN_KEY_UNIQUENESS
     unique[priors.declared_unique] = True
-    allowed = [
-        may_refer(profile) and profile.distinct >= _MIN_KEY_VALUES for profile in lake.profiles
-    ]
-    unique &= np.array(allowed, dtype=bool)
+    unique &= lake.mask(lambda each: may_refer(each) and each.distinct >= _MIN_KEY_VALUES)
     is_stated = np.zeros(len(lake), dtype=bool)
     for stated in (priors.declared_unique, priors.connected.left, priors.connected.right):
         is_stated[stated] = True
@@ -171,7 +163,7 @@ class _Search:
             overlap,
             priors,
             is_key=find_unique_columns(lake, priors),
-            refers=np.array([may_refer(profile) for profile in lake.profiles], dtype=bool),
+            refers=lake.mask(may_refer),
             further=_distinct(np.concatenate([stated, own])),
             known=known,
             measured=measured,
@@ -253,12 +245,11 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
     # the days of two dates, is no reference.
     uniqueness = priors.uniqueness
     key_of = _best_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= ALL_UNIQUE))
-    may = [may_refer(each) and each.type is not DataType.DATE for each in lake.profiles]
-    refers = np.array(may, dtype=bool)
+    refers = lake.mask(lambda each: may_refer(each) and each.type is not DataType.DATE)
     keys = key_of[lake.table_of]
     column = np.flatnonzero(refers & (uniqueness <= _REPEATS) & (keys >= 0))
     key = keys[column]
-    sketches = [profile.sketch for profile in lake.profiles]
+    sketches = lake.sketches
     pairs = zip(column.tolist(), key.tolist(), strict=True)
     shared = np.array([_count_shared(sketches[a], sketches[b]) for a, b in pairs], dtype=np.int64)
     some = shared > 0

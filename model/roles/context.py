@@ -1,6 +1,6 @@
 """Judge references by others: of one group of tables, to copies of a key, of one column name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,8 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairFloats,
     PairInts,
     PairMask,
+    find_among,
+    number_distinct,
     number_pairs,
 )
 
@@ -86,7 +88,7 @@ def find_outdone_copies(
     names = _number_copies(lake)
     own = _find_own_copies(candidates, scores, elsewhere, names)
     outdone, by = _outdone_by_home(candidates, scores, ~elsewhere, names)
-    copies = _number(zip(names.tolist(), (each.sketch for each in lake.profiles), strict=True))
+    _, copies = number_distinct(zip(names.tolist(), lake.sketches, strict=True))
     others = elsewhere & (np.bincount(copies) > 1)[copies][candidates.referenced]
     others[outdone] = others[own] = False
     further, by_further = _outdone_by_first(candidates, scores, others, copies)
@@ -117,8 +119,8 @@ def _outdone_by_home(
     outdone, by = ([np.zeros(0, dtype=np.int64)] for _ in range(2))
     for some in split_pairs(len(scores) if len(groups) else 0):
         wanted = _number_groups(candidates, some, names)
-        at = np.minimum(np.searchsorted(groups, wanted), len(groups) - 1)
-        worse = (groups[at] == wanted) & (scores[best[at]] >= scores[some]) & ~at_home[some]
+        at, found = find_among(groups, wanted)
+        worse = found & (scores[best[at]] >= scores[some]) & ~at_home[some]
         outdone.append(some.start + np.flatnonzero(worse))
         by.append(best[at[worse]])
     return np.concatenate(outdone), np.concatenate(by)
@@ -155,15 +157,8 @@ def _best_of_groups(
 def _number_copies(lake: Lake) -> ColumnInts:
     """Give the same number to columns of one name in tables of one name."""
     titles = [title.casefold() for title in lake.titles]
-    paths = (profile.id.path.casefold() for profile in lake.profiles)
-    return _number(zip((titles[table] for table in lake.table_of.tolist()), paths, strict=True))
-
-
-def _number(labels: Iterable[object]) -> ColumnInts:
-    """Give equal labels the same number."""
-    numbers: dict[object, int] = {}
-    listed = [numbers.setdefault(label, len(numbers)) for label in labels]
-    return np.array(listed, dtype=np.int64)
+    owners = zip(lake.table_of.tolist(), lake.paths, strict=True)
+    return number_distinct((titles[table], path.casefold()) for table, path in owners)[1]
 
 
 @dataclass(frozen=True)
@@ -209,8 +204,8 @@ def follow_namesakes(
     of_kind = np.bincount(referring, minlength=count + 1)
     flat, times = np.unique(referring * count + target, return_counts=True)
     wanted = kinds[column] * count + key
-    place = np.searchsorted(flat, wanted).clip(max=max(len(flat) - 1, 0))
-    agree = np.where(flat[place] == wanted, times[place], 0) if len(flat) else 0 * wanted
+    place, found = find_among(flat, wanted)
+    agree = np.where(found, times[place], 0) if len(flat) else 0 * wanted
     return Namesakes(of_kind[kinds[column]], agree)
 
 

@@ -40,7 +40,7 @@ def fit_in_lengths(lake: Lake, column: PairInts, key: PairInts) -> PairMask:
     """Mark the pairs in which the lengths of the column's values fit the key."""
     shortest, longest = _lengths(lake).T
     fits = (shortest[column] >= shortest[key]) & (longest[column] <= longest[key])
-    known = _has_values(lake)
+    known = lake.mask(lambda profile: profile.rows > profile.nulls)
     return fits | ~(known[column] & known[key])
 
 
@@ -51,7 +51,7 @@ def measure_length_chance(
     # Few keys hold codes of exactly three characters, so a column of such codes hardly ever meets
     # one by chance. Where lengths are not known or types differ, it is 1 / e, the geometric mean of
     # such shares by chance.
-    known = _has_values(lake)
+    known = lake.mask(lambda profile: profile.rows > profile.nulls)
     _, kinds = np.unique([profile.type.value for profile in lake.profiles], return_inverse=True)
     ends = np.log1p(_lengths(lake).astype(np.float64))
     chance = np.full(len(column), np.exp(-1.0))
@@ -79,11 +79,6 @@ def _lengths(lake: Lake) -> Int[np.ndarray, "column 2"]:
     """For each column, return the lengths of the shortest and of the longest value."""
     lengths = [(each.lengths.shortest, each.lengths.longest) for each in lake.profiles]
     return np.array(lengths, dtype=np.int64).reshape(-1, 2)
-
-
-def _has_values(lake: Lake) -> ColumnMask:
-    counted = (profile.rows > profile.nulls for profile in lake.profiles)
-    return np.fromiter(counted, dtype=bool, count=len(lake))
 
 
 _MIN_UNIQUENESS = 0.95
@@ -244,7 +239,7 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     """Without reading values, find the keys that each column may refer to."""
     names = LakeNames(lake)
     marked = names.is_marked
-    may = np.array([profile.type in REFERRING_TYPES for profile in lake.profiles], dtype=bool)
+    may = lake.mask(lambda profile: profile.type in REFERRING_TYPES)
     guessed = _guess_keys(names, may)
     is_key = np.where(priors.counted, may & (priors.uniqueness >= _MIN_UNIQUENESS), guessed)
     is_key[priors.declared_unique] = True
@@ -294,7 +289,7 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
 
 def _may_hold(lake: Lake, priors: CatalogPriors, left: PairInts, right: PairInts) -> PairMask:
     """For each pair, return whether the right column can contain the left column's values."""
-    read = np.array([profile.rows > 0 for profile in lake.profiles], dtype=bool)
+    read = lake.mask(lambda profile: profile.rows > 0)
     distinct = lake.distinct
     kinds = np.array([profile.type.value for profile in lake.profiles], dtype=object)
     text = kinds == DataType.TEXT.value

@@ -20,6 +20,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairFloats,
     PairInts,
     PairMask,
+    chunks,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.sketches import row_products
@@ -185,7 +186,7 @@ class TableComparison:
 
 def _weigh_vocabulary(lake: Lake) -> sparse.csr_array:
     """Return a matrix of tables by column names: the rarity of each name that a table has."""
-    names = _numbered([profile.id.path for profile in lake.profiles])
+    names = _numbered(lake.paths)
     ones = np.ones(len(names))
     shape = (len(lake.titles), int(names.max(initial=0)) + 1)
     holds = sparse.csr_array((ones, (lake.table_of, names)), shape).sign().tocsr()
@@ -222,9 +223,7 @@ def _name_others(lake: Lake) -> ColumnMask:
 
 def find_key_clues(lake: Lake, uniqueness: ColumnFloats, is_key: ColumnMask) -> KeyClues:
     """For each column, collect clues as to whether it is the key of its table."""
-    complete = np.array(
-        [profile.completeness >= ALL_UNIQUE for profile in lake.profiles], dtype=bool
-    )
+    complete = lake.mask(lambda profile: profile.completeness >= ALL_UNIQUE)
     unique = uniqueness >= ALL_UNIQUE
     first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
     own_key = unique & complete & is_key
@@ -326,7 +325,7 @@ class ScoredPairs(NamedTuple):
 
 def split_pairs(count: int) -> Iterator[slice]:
     """Divide pairs into parts whose clues fit into memory."""
-    return (slice(start, start + _PAIRS) for start in range(0, count, _PAIRS))
+    return chunks(count, _PAIRS)
 
 
 def score_references(

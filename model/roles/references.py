@@ -49,6 +49,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairFloats,
     PairInts,
     PairMask,
+    find_among,
     number_pairs,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -145,8 +146,8 @@ class References:
         likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
         numbers = number_pairs(self.referring[likely], self.referenced[likely], count)
         wanted = number_pairs(columns, keys, count)
-        at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-        return np.where(numbers[at] == wanted, self.probability[likely[at]], 0.0)
+        at, found = find_among(numbers, wanted)
+        return np.where(found, self.probability[likely[at]], 0.0)
 
 
 def find_references(

@@ -21,6 +21,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairValues,
     group_equal,
     number_pairs,
+    ranks_in_runs,
     starts_run,
 )
 from datahub_hyperjoin.model.signals.partners import most_partners
@@ -141,8 +142,7 @@ class _BestChains:
             return _BestChains(every, self.least)
         other, strength = np.concatenate([every.right, every.left]), np.tile(every.strength, 2)
         order = np.lexsort((other, -strength, column))
-        ordered = column[order]
-        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        rank = ranks_in_runs(column[order])
         least, last = self.least.copy(), order[rank == most - 1]
         least[column[last]] = strength[last]
         kept = np.unique(order[rank < most] % len(every.left))
@@ -150,13 +150,13 @@ class _BestChains:
 
 
 def _crosswalk_columns(lake: Lake, uniqueness: ColumnFloats) -> ColumnMask:
-    suitable = [
-        profile.type in {DataType.TEXT, DataType.INTEGER}
-        and profile.distinct >= _MIN_DISTINCT
-        and profile.lengths.mean <= _MAX_LENGTH
-        for profile in lake.profiles
-    ]
-    return np.array(suitable, dtype=bool) & (uniqueness >= _MIN_UNIQUENESS)
+    return (uniqueness >= _MIN_UNIQUENESS) & lake.mask(
+        lambda profile: (
+            profile.type in {DataType.TEXT, DataType.INTEGER}
+            and profile.distinct >= _MIN_DISTINCT
+            and profile.lengths.mean <= _MAX_LENGTH
+        )
+    )
 
 
 def _find_steps(

@@ -22,7 +22,9 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairMask,
     SparsePairs,
     add_pairs,
+    chunks,
     concatenate_pairs,
+    find_among,
     merge_pairs,
     number_pairs,
     values_at,
@@ -75,8 +77,8 @@ def _sample_expected_containment(
     is_text = lake.is_text
     drawn = np.sort(np.random.default_rng(0).permutation(len(lake))[:_DRAWN])
     total = np.zeros(len(lake))
-    for start in range(0, len(columns), _COLUMNS):
-        some = columns[start : start + _COLUMNS]
+    for block in chunks(len(columns), _COLUMNS):
+        some = columns[block]
         holds = build_incidence([sketches[column] for column in (*some, *drawn)])
         counts = (holds[: len(some)] @ holds[len(some) :].T).tocoo()
         left, right = some[counts.row], drawn[counts.col]
@@ -175,7 +177,7 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     """Estimate the value overlap of columns from different tables."""
     # The time is the sum, over all values, of the number of columns that hold the value, times the
     # number of sketches. The memory is linear in the number of columns.
-    sketches = [profile.sketch for profile in lake.profiles]
+    sketches = lake.sketches
     arrays = SketchArrays.of(lake, sketches)
     total, parts = np.zeros(len(lake)), [MeasuredPairs.none()]
     is_cut = np.zeros(len(lake), dtype=bool)
@@ -243,16 +245,15 @@ def _in_both_orders(
     columns = len(arrays.start)
     stored = number_pairs(pairs.left, pairs.right, columns)  # ascending
     reverses: list[MeasuredPairs] = []
-    for start in range(0, len(stored), _PAIRS_AT_ONCE):
-        left, right, shared, _ = pairs.at(slice(start, start + _PAIRS_AT_ONCE))
+    for some in chunks(len(stored), _PAIRS_AT_ONCE):
+        left, right, shared, _ = pairs.at(some)
         # Only a column that has left out partners can have left out the reverse of a pair.
         alone = np.flatnonzero(is_cut[right])
         reverse = number_pairs(right[alone], left[alone], columns)
         # Sorted searches stay in the processor's cache.
         order = np.argsort(reverse)
         alone, reverse = alone[order], reverse[order]
-        at = np.minimum(np.searchsorted(stored, reverse), len(stored) - 1)
-        alone = alone[stored[at] != reverse]
+        alone = alone[~find_among(stored, reverse)[1]]
         reverses.append(arrays.measure(right[alone], left[alone], shared[alone]).narrow())
     further = concatenate_pairs(reverses).without_repeats(columns)
     at = np.searchsorted(stored, number_pairs(further.left, further.right, columns))
@@ -313,8 +314,7 @@ def _count_with_members(sketches: Sequence[bytes], members: ColumnMask) -> spars
     hashes, bounds = concatenate_sketches(sketches)
     column = np.repeat(np.arange(len(members)), np.diff(bounds))
     wanted = np.unique(hashes[members[column]])
-    value = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
-    chosen = wanted[value] == hashes
+    value, chosen = find_among(wanted, hashes)
     chosen &= np.bincount(value[chosen], minlength=len(wanted))[value] <= MAX_POSTINGS
     column, value = column[chosen], value[chosen]
     holds, held_by_members = (

@@ -1,6 +1,6 @@
 """Groups of columns, and what was measured of pairs of columns."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -85,6 +85,26 @@ def starts_run(ordered: Shaped[np.ndarray, " item"]) -> Bool[np.ndarray, " item"
     is_first = np.ones(len(ordered), dtype=bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
     return is_first
+
+
+def chunks(count: int, size: int) -> Iterator[slice]:
+    """Divide items into slices of at most `size`, which bounds the memory of what handles them."""
+    return (slice(start, start + size) for start in range(0, count, size))
+
+
+def ranks_in_runs(ordered: Shaped[np.ndarray, " item"]) -> Int[np.ndarray, " item"]:
+    """For each of some ascending numbers, count the equal ones before it."""
+    return np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+
+
+def find_among(
+    ordered: Shaped[np.ndarray, " item"], wanted: Shaped[np.ndarray, "*shape"]
+) -> tuple[Ints, Masks]:
+    """Find numbers among ascending ones: their positions, and whether they are there at all."""
+    if not len(ordered):
+        return np.zeros(wanted.shape, dtype=np.int64), np.zeros(wanted.shape, dtype=bool)
+    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return at, ordered[at] == wanted
 
 
 def group_equal(numbers: Int[np.ndarray, " item"]) -> list[Indices]:
@@ -180,14 +200,14 @@ class SparsePairs:
         # pairs, so that counting replaces a search for each of them.
         reverse = np.empty(len(self.right), dtype=np.int32)
         following = self.starts[:-1].copy()
-        for start in range(0, len(reverse), _AT_ONCE):
-            right = self.right[start : start + _AT_ONCE]
+        for some in chunks(len(reverse), _AT_ONCE):
+            right = self.right[some]
             order = np.argsort(right, kind="stable")
             right = right[order]
             first = np.flatnonzero(starts_run(right))
             count = np.diff(first, append=len(right))
             earlier = np.arange(len(right)) - np.repeat(first, count)
-            reverse[start + order] = following[right] + earlier
+            reverse[some.start + order] = following[right] + earlier
             following[right[first]] += count
         return reverse
 

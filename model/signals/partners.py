@@ -24,10 +24,13 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairInts,
     PairMask,
     Partition,
+    chunks,
     concatenate_ranges,
+    find_among,
     group_equal,
     number_distinct,
     number_pairs,
+    ranks_in_runs,
 )
 from datahub_hyperjoin.model.signals.sketches import (
     MAX_POSTINGS,
@@ -72,8 +75,8 @@ def find_near_pairs(lake: Lake, chosen: ColumnMask, most_named: int) -> _Ends:
     near = _NearColumns(
         lake,
         chosen,
-        np.array([each.uniqueness >= _MIN_UNIQUENESS for each in lake.profiles], dtype=bool),
-        [meaningful_words(stems(profile.id.path)) for profile in lake.profiles],
+        lake.mask(lambda profile: profile.uniqueness >= _MIN_UNIQUENESS),
+        [meaningful_words(stems(path)) for path in lake.paths],
     )
     for left, right in chain(near.find_labelled(), near.find_in_large_folders(most_named)):
         apart = lake.table_of[left] != lake.table_of[right]
@@ -94,8 +97,8 @@ class _NearColumns:
         sought, borne = self._label_columns()
         seekers, bearers = sought.T.tocsr(), borne.T.tocsr()
         columns = np.flatnonzero(self.chosen)
-        for start in range(0, len(columns), _COLUMNS_AT_ONCE):
-            block = columns[start : start + _COLUMNS_AT_ONCE]
+        for some in chunks(len(columns), _COLUMNS_AT_ONCE):
+            block = columns[some]
             alike = (sought[block] @ bearers + borne[block] @ seekers).tocoo()
             left, right = block[alike.row], alike.col.astype(np.int64)
             once = (left < right) | ~self.chosen[right]
@@ -153,8 +156,7 @@ class _NearColumns:
         ]
         vectors = NameSimilarity([*names[: len(seeking)], *whole_names]).vectors()
         own, whole, borne = np.split(vectors, [len(seeking), 2 * len(seeking)])
-        for start in range(0, len(seeking), _BLOCK):
-            some = slice(start, start + _BLOCK)
+        for some in chunks(len(seeking), _BLOCK):
             sought = own[some] + whole[some]
             _, near = faiss.knn(sought, borne, most, metric=faiss.METRIC_INNER_PRODUCT)
             yield np.repeat(seeking[some], most), keys[near.ravel()]
@@ -262,8 +264,7 @@ def _compare_own_tables(
         at = np.repeat(np.arange(part.start, part.stop), sizes)
         partner = tables.members[concatenate_ranges(tables.starts[table[part]], sizes)]
         wanted = number_pairs(group_of[block.columns[at]], group_of[partner], groups)
-        pair = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-        found = pairs[pair] == wanted
+        pair, found = find_among(pairs, wanted)
         at, pair, partner = at[found], pair[found], partner[found]
         same_kind = is_text[block.columns[at]] == is_text[partner]
         own += np.bincount(at, minlength=count)
@@ -350,7 +351,7 @@ def _serve(
 ) -> _Lists:
     """Cut the sorted partners of some left groups, and assign them to the groups' columns."""
     row = block.row[pair]
-    listed = np.arange(len(row)) - np.searchsorted(row, row) < limit[row]
+    listed = ranks_in_runs(row) < limit[row]
     row, pair = row[listed], pair[listed]
     bounds = np.searchsorted(row, np.arange(rows.start, rows.stop + 1))
     served = slice(*np.searchsorted(block.row_of, [rows.start, rows.stop]).tolist())
@@ -418,7 +419,7 @@ def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
         return ExpectedPairs(0, 0)
     draw = np.random.default_rng(0)
     chosen = np.sort(draw.choice(columns, min(drawn, columns), replace=False))
-    _, sketch_of = number_distinct(profile.sketch for profile in lake.profiles)
+    _, sketch_of = number_distinct(lake.sketches)
     partners, sketches = _count_partners(lake, chosen, sketch_of)
     compared = sketches / np.bincount(sketch_of)[sketch_of[chosen]]
     kept = np.minimum(partners, _KEPT * most_partners(columns))
@@ -439,9 +440,8 @@ def _count_partners(
     holders = _mark_holders(values, bounds, chosen, is_rare)
     partners = np.zeros(len(chosen), dtype=np.int64)
     sketches = np.zeros(len(chosen), dtype=np.int64)
-    for start in range(0, len(lake), _CHUNK):
-        some = slice(start, start + _CHUNK)
-        own = bounds[start : start + _CHUNK + 1]
+    for some in chunks(len(lake), _CHUNK):
+        own = bounds[some.start : some.stop + 1]
         shares = _share_values(values[own[0] : own[-1]], own - own[0], holders)[:, : len(chosen)]
         apart = lake.table_of[some, np.newaxis] != lake.table_of[chosen]
         other = is_first[some, np.newaxis] & (sketch_of[some, np.newaxis] != sketch_of[chosen])
@@ -454,15 +454,15 @@ def _find_values(
     lake: Lake, chosen: Int[np.ndarray, " chosen"]
 ) -> tuple[Int32[np.ndarray, " hash"], Int[np.ndarray, " bound"], int]:
     """Find the hashes of each column that the chosen columns hold, too."""
-    sketches = [profile.sketch for profile in lake.profiles]
+    sketches = lake.sketches
     wanted = pd.unique(concatenate_sketches([sketches[column] for column in chosen])[0])
     number = pd.Index(wanted)
     # Few hashes of a lake end in the bits of a wanted one, and only these are searched.
     ends = np.zeros(_ENDS, dtype=bool)
     ends[wanted % _ENDS] = True
     bounds, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
-    for start in range(0, len(sketches), _CHUNK):
-        hashes, own = concatenate_sketches(sketches[start : start + _CHUNK])
+    for some in chunks(len(sketches), _CHUNK):
+        hashes, own = concatenate_sketches(sketches[some])
         possible = np.flatnonzero(ends.take((hashes % _ENDS).view(np.int64)))
         position = number.get_indexer(pd.Index(hashes[possible]))
         is_held = position >= 0

@@ -60,10 +60,7 @@ class CatalogPriors:
         return cls(
             uniqueness=np.array([column.uniqueness for column in statistics], dtype=np.float64),
             completeness=np.array([column.completeness for column in statistics], dtype=np.float64),
-            counted=np.array(
-                [profile.rows > 0 or profile.id in facts.statistics for profile in lake.profiles],
-                dtype=bool,
-            ),
+            counted=lake.mask(lambda each: each.rows > 0 or each.id in facts.statistics),
             declared_unique=np.array(declared_unique, dtype=np.int64),
             join_probability=_pair_values(index_of, probabilities),
             connected=_pair_values(index_of, dict.fromkeys(facts.connected, 1.0)),

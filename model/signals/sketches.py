@@ -24,6 +24,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairFloats,
     PairInts,
     Partition,
+    chunks,
     number_distinct,
     search_slices,
     starts_run,
@@ -121,8 +122,7 @@ def row_products(
     products = np.zeros(len(left_rows))
     in_row = max(left.nnz // max(left.shape[0], 1), right.nnz // max(right.shape[0], 1), 1)
     step = max(_CHUNK // in_row, 1)
-    for start in range(0, len(left_rows), step):
-        part = slice(start, start + step)
+    for part in chunks(len(left_rows), step):
         common: PairFloats = left[left_rows[part]].multiply(right[right_rows[part]]).sum(axis=1)
         products[part] = np.asarray(common).ravel()
     return products

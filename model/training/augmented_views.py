@@ -283,7 +283,7 @@ class ViewSource:
         return _features(
             self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],
-            names=[profile.id.path for profile in self.lake.profiles],
+            names=self.lake.paths,
             cells=self.cells,
         )
 
@@ -317,7 +317,7 @@ def _left_view(
     return _View(
         columns=columns,
         tables=table_of,
-        names=[lake.profiles[column].id.path for column in columns],
+        names=[lake.paths[column] for column in columns],
         titles=[lake.titles[table] for table in table_of],
         cells=[data.cells[column][held[column][0]] for column in columns],
         table_vectors=np.where(hidden[table], UNSEEN, tables[table] + 1),
@@ -342,7 +342,7 @@ def _rename_tables(
 def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -> str:
     """Choose a column's name for the second view, as another publisher might write it."""
     lake, method = data.lake, data.config.setting
-    name = lake.profiles[column].id.path
+    name = lake.paths[column]
     # Drawn even if the method renames nothing, so that later draws stay the same.
     if random.random() < _RENAMED * method.name_variants:
         variant = data.index.naming.variants.get(column)

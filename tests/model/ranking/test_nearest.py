@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
+from datahub_hyperjoin.model.errors import EmptyIndexError
 from datahub_hyperjoin.model.ranking import nearest
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.signals.cells import StoredVectors
@@ -40,12 +40,6 @@ def test_a_wide_table_does_not_crowd_out_the_others() -> None:
     table = np.array([0] * 195 + [1] * 5)
     found = ColumnIndex(StoredVectors.of(vectors), table).search(vectors[:1], table[:1], 5)
     assert sorted(found[0]) == [195, 196, 197, 198, 199]
-
-
-def test_queries_of_another_width_are_refused() -> None:
-    index = ColumnIndex(StoredVectors.of(unit_vectors(3, 0)), np.arange(3))
-    with pytest.raises(DimensionMismatchError, match="queries have 2 dimensions, the index has 6"):
-        index.search(np.zeros((1, 2), dtype=np.float32), np.zeros(1, dtype=np.int64), 1)
 
 
 def test_an_index_of_nothing_is_refused() -> None:
