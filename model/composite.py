@@ -23,13 +23,7 @@ from datahub_hyperjoin.joins import (
 )
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import LONGEST_KEY, Lake
-from datahub_hyperjoin.model.signals.pairs import (
-    ColumnMask,
-    PairFloats,
-    PairInts,
-    PairMask,
-    number_pairs,
-)
+from datahub_hyperjoin.model.signals.pairs import PairFloats, PairInts, PairMask, number_pairs
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId
 
 _MAX_MISSING = 0.1
@@ -69,14 +63,10 @@ class ColumnPartners:
         """Return the column pairs that refer to given tables, grouped by their two tables."""
         table_of = self.lake.table_of
         wanted = np.flatnonzero(np.isin(table_of[self.referenced], [*referenced]))
-        ends = zip(
-            table_of[self.referring[wanted]].tolist(),
-            table_of[self.referenced[wanted]].tolist(),
-            strict=True,
-        )
+        ends = table_of[self.referring[wanted]].tolist(), table_of[self.referenced[wanted]].tolist()
         grouped: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for pair, key in zip(wanted.tolist(), ends, strict=True):
-            grouped[key].append(pair)
+        for pair, *key in zip(wanted.tolist(), *ends, strict=True):
+            grouped[key[0], key[1]].append(pair)
         return [(key, tuple(pairs)) for (_, key), pairs in grouped.items()]
 
     def searches(self, max_columns: int = 4) -> list[KeySearch]:
@@ -96,13 +86,11 @@ class ColumnPartners:
 
     def _search(self, columns: Iterable[int], max_columns: int) -> KeySearch:
         chosen = sorted(columns)
-        ids = [self.lake.ids[column] for column in chosen]
+        lake, paths = self.lake, self.lake.paths
         return KeySearch(
-            table=ids[0].table,
-            columns=tuple(column.path for column in ids),
-            texts=tuple(
-                self.lake.ids[column].path for column in chosen if self.lake.is_text[column]
-            ),
+            table=lake.ids[chosen[0]].table,
+            columns=tuple(paths[column] for column in chosen),
+            texts=tuple(paths[column] for column in chosen if lake.is_text[column]),
             max_columns=max_columns,
         )
 
@@ -110,7 +98,8 @@ class ColumnPartners:
 def find_partners(index: LakeIndex) -> ColumnPartners:
     """Find column pairs that may belong to composite references."""
     lake, overlap = index.lake, index.overlap
-    refers, is_referenced = _masks(lake)
+    refers = lake.mask(_may_refer)
+    is_referenced = refers & lake.mask(_may_be_part)
     left, right = overlap.left, overlap.right
     distinct = lake.distinct
     # Rounded, because a share of 4/5 of 5 values lacks a little more than one.
@@ -152,17 +141,13 @@ def _have_several(lake: Lake, left: PairInts, right: PairInts) -> PairMask:
     return np.isin(tables, seen[times > 1])
 
 
-def _masks(lake: Lake) -> tuple[ColumnMask, ColumnMask]:
-    """Mark the columns that may refer to composite keys; also mark possible parts of such keys."""
-    refers = lake.mask(_may_refer)
-    return refers, refers & lake.mask(_may_be_part)
-
-
 def _may_refer(profile: ColumnProfile) -> bool:
+    """Return whether a column may refer to a composite key."""
     return profile.type in _TYPES and profile.distinct > 1 and profile.lengths.mean <= LONGEST_KEY
 
 
 def _may_be_part(profile: ColumnProfile) -> bool:
+    """Return whether a column that may refer to composite keys may also be part of one."""
     is_complete = profile.completeness >= _MIN_COMPLETENESS
     return is_complete and profile.uniqueness <= _MAX_UNIQUENESS
 
@@ -306,14 +291,10 @@ def decide(
     """Choose the proposed references that are probably real."""
     # Two tables refer to each other through one key, except for declared references. Columns refer
     # to one key: of several that contain them, the one that most other columns refer to.
-    probable = [
-        _reference(proposal, measured[proposal.pairs])
-        for proposal in proposals
-        if proposal.pairs in measured
-    ]
+    known = (each for each in proposals if each.pairs in measured)
     probable = [
         reference
-        for reference in probable
+        for reference in (_reference(each, measured[each.pairs]) for each in known)
         if reference.evidence.evidence.shared
         and (reference.probability >= min_probability or reference.declared)
     ]

@@ -1,9 +1,9 @@
 """The lake: the columns of all tables in one list."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from unicodedata import normalize
 
 import numpy as np
@@ -99,6 +99,12 @@ def _density(profile: ColumnProfile) -> float:
     return min(1.0, profile.distinct / (max(numbers) - min(numbers) + 1))
 
 
+def _number_owners(columns: Iterable[Sequence[ColumnProfile]]) -> ColumnInts:
+    """For each column of some tables, return the number of its table."""
+    numbers = (number for number, owned in enumerate(columns) for _ in owned)
+    return np.fromiter(numbers, dtype=np.int64)
+
+
 @dataclass(frozen=True)
 class Lake:
     """All columns whose values can be compared, grouped by table."""
@@ -115,29 +121,22 @@ class Lake:
         # Columns without values share nothing, and opaque values cannot be compared.
         readable = [table for table in tables if not table.fault]
         columns = [
-            (table_index, column)
-            for table_index, table in enumerate(readable)
-            for column in table.columns
-            if column.type not in _OPAQUE and column.distinct
+            [each for each in table.columns if each.type not in _OPAQUE and each.distinct]
+            for table in readable
         ]
         return cls(
-            profiles=tuple(column for _, column in columns),
+            profiles=tuple(chain.from_iterable(columns)),
             titles=tuple(table.table.title for table in readable),
-            table_of=np.array([table_index for table_index, _ in columns], dtype=np.int64),
+            table_of=_number_owners(columns),
             value_hash=readable[0].value_hash if readable else ValueHash.SIPHASH,
         )
 
     def with_described(self, tables: Sequence[DescribedTable]) -> "Lake":
         """Return a copy of the lake with further tables, whose rows were not read."""
-        columns = [
-            (table_index, column)
-            for table_index, table in enumerate(tables, start=len(self.titles))
-            for column in table.columns
-            if column.type not in _OPAQUE
-        ]
-        further = np.array([table_index for table_index, _ in columns], dtype=np.int64)
+        columns = [[each for each in table.columns if each.type not in _OPAQUE] for table in tables]
+        further = _number_owners(columns) + len(self.titles)
         return Lake(
-            profiles=(*self.profiles, *(column for _, column in columns)),
+            profiles=(*self.profiles, *chain.from_iterable(columns)),
             titles=(*self.titles, *(table.title for table in tables)),
             table_of=np.concatenate([self.table_of, further]),
             value_hash=self.value_hash,

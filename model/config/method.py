@@ -47,8 +47,7 @@ class Loss(str, Enum):
     """A loss function for training."""
 
     TRIPLET = "triplet"  # the paper's margin ranking loss with the hardest negative of the batch
-    # Margin ranking loss with the hardest negative that is farther away than the positive.
-    SEMI_HARD = "semi-hard"
+
     INFONCE = "infonce"  # softmax of the positive against every negative of the batch
 
 
@@ -133,7 +132,7 @@ class Method:
     """The training objective."""
 
     margin: float = 1.0
-    """Margin of both triplet losses, as a cosine."""
+    """Margin of the triplet loss, as a cosine."""
 
     temperature: float = 0.07
     """Temperature of InfoNCE."""

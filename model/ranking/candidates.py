@@ -1,6 +1,7 @@
 """Collect the candidates of each key column."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from jaxtyping import Int32
@@ -88,12 +89,8 @@ def _packed(candidates: Candidates) -> Int32[np.ndarray, "query fewer"]:
 def _stack(parts: Sequence[Int32[np.ndarray, "_ _"]]) -> Candidates:
     """Stack the candidates of all key columns, of which some have fewer positions."""
     width = max(part.shape[1] for part in parts)
-    stacked = np.full((sum(map(len, parts)), width), NO_CANDIDATE, dtype=np.int32)
-    start = 0
-    for part in parts:
-        stacked[start : start + len(part), : part.shape[1]] = part
-        start += len(part)
-    return stacked
+    missing = [((0, 0), (0, width - part.shape[1])) for part in parts]
+    return np.vstack([*map(partial(np.pad, constant_values=NO_CANDIDATE), parts, missing)])
 
 
 def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:

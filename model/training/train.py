@@ -41,22 +41,6 @@ def triplet_loss(
     return relu(margin + hardest - near).mean()
 
 
-def semi_hard_loss(
-    cosines: _Cosines, positive: _Positives, negative: _Negatives, margin: float
-) -> _Loss:
-    """Compute the margin ranking loss with a semi-hard negative."""
-    # The hardest negative of all may be joinable itself, and early in training it is nearer than
-    # the positive. Pushing away from it alone collapses all embeddings into one (Schroff et al.,
-    # 2015). If no negative is farther away than the positive, the easiest one counts.
-    near = cosines.gather(1, positive[:, None])
-    farther = negative & (cosines < near)
-    easiest = negative & (
-        cosines == cosines.masked_fill(~negative, torch.inf).amin(dim=1, keepdim=True)
-    )
-    counted = torch.where(farther.any(dim=1, keepdim=True), farther, easiest)
-    return triplet_loss(cosines, positive, counted, margin)
-
-
 def infonce_loss(
     cosines: _Cosines, positive: _Positives, negative: _Negatives, temperature: float
 ) -> _Loss:
@@ -68,12 +52,10 @@ def infonce_loss(
 def measure_loss(
     cosines: _Cosines, positive: _Positives, negative: _Negatives, method: Method
 ) -> _Loss:
-    """Compute the configured loss: triplet, semi-hard or InfoNCE."""
+    """Compute the configured loss: triplet or InfoNCE."""
     match method.loss:
         case Loss.TRIPLET:
             return triplet_loss(cosines, positive, negative, method.margin)
-        case Loss.SEMI_HARD:
-            return semi_hard_loss(cosines, positive, negative, method.margin)
         case Loss.INFONCE:
             return infonce_loss(cosines, positive, negative, method.temperature)
     assert_never(method.loss)

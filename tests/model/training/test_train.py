@@ -30,7 +30,6 @@ from datahub_hyperjoin.model.training import train as validation
 from datahub_hyperjoin.model.training.train import (
     infonce_loss,
     measure_loss,
-    semi_hard_loss,
     triplet_loss,
 )
 from lakes.switching import BLEND
@@ -271,24 +270,9 @@ def test_triplet_is_zero_beyond_the_margin() -> None:
     assert triplet_loss(COSINES[:1], POSITIVE[:1], NEGATIVE[:1], 0.5).item() == 0
 
 
-def test_semi_hard_takes_the_hardest_negative_that_is_farther_away_than_the_positive() -> None:
-    cosines = torch.tensor([[0.5, 0.9, 0.4, 0.1, 0.45]])
-    negative = torch.tensor([[False, True, True, True, False]])
-    found = semi_hard_loss(cosines, torch.tensor([0]), negative, 1.0).item()
-    assert found == pytest.approx(1 + 0.4 - 0.5)
-
-
-def test_semi_hard_takes_the_easiest_negative_where_none_is_farther_away() -> None:
-    cosines = torch.tensor([[0.1, 0.9, 0.4, 0.05]])
-    negative = torch.tensor([[False, True, True, False]])
-    found = semi_hard_loss(cosines, torch.tensor([0]), negative, 1.0).item()
-    assert found == pytest.approx(1 + 0.4 - 0.1)
-
-
-def test_without_a_negative_both_triplet_losses_are_finite() -> None:
+def test_without_a_negative_the_triplet_loss_is_finite() -> None:
     nothing = torch.zeros(1, 3, dtype=torch.bool)
-    for loss in (triplet_loss, semi_hard_loss):
-        assert loss(COSINES[:1], POSITIVE[:1], nothing, 2.5).item() == pytest.approx(0.6)
+    assert triplet_loss(COSINES[:1], POSITIVE[:1], nothing, 2.5).item() == pytest.approx(0.6)
 
 
 def test_infonce_counts_the_positive_and_the_negatives_only() -> None:
@@ -298,9 +282,7 @@ def test_infonce_counts_the_positive_and_the_negatives_only() -> None:
     assert found == pytest.approx((first + second) / 2, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("loss", "expected"), [(Loss.TRIPLET, 0.8), (Loss.SEMI_HARD, 0.7), (Loss.INFONCE, 0.7072)]
-)
+@pytest.mark.parametrize(("loss", "expected"), [(Loss.TRIPLET, 0.8), (Loss.INFONCE, 0.7072)])
 def test_the_configuration_names_the_loss(loss: Loss, expected: float) -> None:
     method = replace(OURS, loss=loss, margin=1.0, temperature=0.1)
     found = measure_loss(COSINES, POSITIVE, NEGATIVE, method).item()

@@ -55,14 +55,13 @@ def test_without_a_share_held_out_there_is_still_a_limit() -> None:
     assert (len(learnt), len(held_out)) == (2000, 512)
 
 
-@pytest.mark.parametrize("loss", [Loss.TRIPLET, Loss.SEMI_HARD])
 @pytest.mark.parametrize("margin", [0.3, 0.5, 0.7, 1.0, 1.3, 1.7])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_margins_of_the_paper_do_not_collapse(
-    index: LakeIndex, loss: Loss, margin: float, seed: int
+    index: LakeIndex, margin: float, seed: int
 ) -> None:
     epochs: list[Epoch] = []
-    method = replace(CONFIG.setting, loss=loss, margin=margin)
+    method = replace(CONFIG.setting, loss=Loss.TRIPLET, margin=margin)
     settings = replace(CONFIG, seed=seed, setting=method)
     embeddings = encode(index, settings, epochs.append).embeddings
     apart = ~np.eye(len(embeddings), dtype=bool)
