@@ -102,27 +102,7 @@ class NamedCandidates:
     candidates: ReferenceCandidates
     # Uniqueness of each column: counted, or guessed from the names.
     uniqueness: ColumnFloats
-    # Share of the column's name that its ending takes up, if that ending is the name of the key's
-    # table.
-    table_at_end: PairFloats
-    # 1 if the column's name denotes a parent row, as `manager_id` does, and the key may identify
-    # that row.
-    parent: PairFloats
-    # 1 if this ending is the name of the table's key, as `cust` in `ord_cust_no`.
-    key_name_at_end: PairFloats
-    # 1 if the column's name ends with the name of its own table, as `merged_story_id` does in
-    # `stories`, and the key is in this table.
-    own_table_at_end: PairFloats
-    # How surely the column is named after people by what they do, as `created_by` and `author_id`
-    # are, if the key is in the table of the people.
-    actor: PairFloats
-    # Share of all keys whose value lengths fit the column at least as well as this pair's key.
-    length_chance: PairFloats
-    # 1 if either the column's name or the key's, but not both, has a word such as `id`.
-    half_marked: PairFloats
-    # 1 if the key's name has a word such as `id`, and the column's has none, though others of its
-    # table have one.
-    unlike_others: PairFloats
+    clues: Mapping[str, np.ndarray]  # the clues in `_FURTHER`
     is_marked: ColumnMask  # columns whose names have a word such as `id`
 
 
@@ -246,43 +226,41 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     keys_of: dict[int, list[int]] = defaultdict(list)
     for key in np.flatnonzero(is_key).tolist():
         keys_of[int(lake.table_of[key])].append(key)
-    endings, parents = _by_table_name(names, keys_of), _by_parents(names, keys_of)
-    own_endings = _by_own_name(names, keys_of)
-    actors = _by_actors(names, keys_of, [*endings, *own_endings])
-    connected = priors.connected
+    endings, own_endings = _by_table_name(names, keys_of), _by_own_name(names, keys_of)
+    shares = {
+        "share_at_end": endings,
+        "own_table_at_end": own_endings,
+        "parent": _by_parents(names, keys_of),
+        "actor": _by_actors(names, keys_of, [*endings, *own_endings]),
+    }
+    connected, keys = priors.connected, np.flatnonzero(is_key)
     pairs = {
-        *endings,
-        *parents,
-        *own_endings,
-        *actors,
-        *_by_name(names, range(len(lake)), np.flatnonzero(is_key).tolist()),
-        *_by_similarity(names, np.flatnonzero(is_key)),
+        *itertools.chain.from_iterable(shares.values()),
+        *_by_name(names, range(len(lake)), keys.tolist()),
+        *_by_similarity(names, keys),
         *zip(connected.left.tolist(), connected.right.tolist(), strict=True),
     }
-    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    left, right = ends[:, 0], ends[:, 1]
+    left, right = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2).T
     chosen = may[left] & is_key[right] & _may_hold(lake, priors, left, right)
     left, right = left[chosen], right[chosen]
-    clues = list(zip(left.tolist(), right.tolist(), strict=True))
+    listed = list(zip(left.tolist(), right.tolist(), strict=True))
+    clues = {
+        clue: np.array([found.get(pair, 0.0) for pair in listed]) for clue, found in shares.items()
+    }
+    nothing, is_unlike = np.zeros(len(left)), ~marked[left] & marked[right]
     return NamedCandidates(
-        candidates=ReferenceCandidates(
-            referring=left,
-            referenced=right,
-            containment=np.zeros(len(left)),
-            is_key=is_key,
-            chance=np.ones(len(left)),
-        ),
+        ReferenceCandidates(left, right, nothing, is_key, chance=np.ones(len(left))),
         uniqueness=np.where(priors.counted, priors.uniqueness, np.where(guessed, 1.0, 0.5)),
-        table_at_end=np.array([endings.get(pair, 0.0) for pair in clues]),
-        key_name_at_end=np.array([names.ends_with_key_name(*pair) for pair in clues], dtype=float),
-        own_table_at_end=np.array([own_endings.get(pair, 0.0) for pair in clues]),
-        actor=np.array([actors.get(pair, 0.0) for pair in clues]),
-        parent=np.array([parents.get(pair, 0.0) for pair in clues]),
-        length_chance=measure_length_chance(lake, is_key, left, right),
-        half_marked=(marked[left] != marked[right]).astype(np.float64),
-        unlike_others=(
-            names.has_marked[lake.table_of[left]] & ~marked[left] & marked[right]
-        ).astype(np.float64),
+        clues={
+            **clues,
+            "table_at_end": clues["share_at_end"] > 0,
+            "key_name": np.array([names.ends_with_key_name(*pair) for pair in listed], dtype=float),
+            "half_marked": marked[left] != marked[right],
+            "unlike_others": is_unlike
+            & names.has_marked[lake.table_of[left]]
+            & (clues["actor"] == 0),
+            "lengths": -np.log(measure_length_chance(lake, is_key, left, right)) - 1,
+        },
         is_marked=marked,
     )
 
@@ -316,26 +294,32 @@ _WEIGHTS = replace(
 """Weights of the clues that need no values. The prior is lower than in `DEFAULT_WEIGHTS`, which
 apply only to pairs that share a value, a small selection of all pairs. A common prefix of two
 tables weighs more, because no value tells the tables of several databases apart."""
-_TABLE_AT_END = 1.5
-"""Log-odds if the column's name ends with the name of the key's table, as in `home_airport_id`."""
-_SHARE_AT_END = 1.5
-"""Multiplies the share of the column's name that this ending takes up."""
-_PARENT = 3.0
-"""Log-odds if the column's name denotes a parent row, as `manager_id` does, and the key may
-identify that row."""
-_KEY_NAME = 2.0
-"""Further log-odds if this ending is the name of the table's key, as in `ord_cust_no`."""
-_OWN_TABLE_AT_END = 6.5
-"""Log-odds if the column's name ends with the name of its own table, and the key is in it."""
-_ACTOR = 7.0
-"""Log-odds if the column is named after people by what they do, and the key is in their table.
-Less for nouns."""
-_HALF_MARKED = -1.0
-"""Log-odds if only one of the names has a word such as `id`: the other column may hold names."""
-_UNLIKE_OTHERS = -3.0
-"""Further log-odds if the key's name has such a word, and other columns of the table have one."""
-_LENGTHS = 0.5
-"""Multiplies the evidence from lengths: the negative logarithm of `length_chance`, minus 1."""
+_FURTHER = {
+    # If the column's name ends with the name of the key's table, as in `home_airport_id`, and
+    # what share of the name this ending takes up.
+    "table_at_end": 1.5,
+    "share_at_end": 1.5,
+    # If this ending is the name of the table's key, as `cust` in `ord_cust_no`.
+    "key_name": 2.0,
+    # If the column's name denotes a parent row, as `manager_id` does, and the key may identify
+    # that row.
+    "parent": 3.0,
+    # If the column's name ends with the name of its own table, as `merged_story_id` does in
+    # `stories`, and the key is in this table.
+    "own_table_at_end": 6.5,
+    # How surely the column is named after people by what they do, as `created_by` and `author_id`
+    # are, if the key is in the table of the people. Less for nouns.
+    "actor": 7.0,
+    # If only one of the names has a word such as `id`: the other column may hold names.
+    "half_marked": -1.0,
+    # If the key's name has such a word, and other columns of the table have one, but names no
+    # people.
+    "unlike_others": -3.0,
+    # The evidence from lengths: the negative logarithm of the share of all keys whose value
+    # lengths fit the column at least as well as this pair's key, minus 1.
+    "lengths": 0.5,
+}
+"""Log-odds of further clues; a clue that is a share is multiplied with them."""
 _MIN_UNMARKED = 0.1
 """Minimum probability of a reference from a column whose name has no word such as `id`."""
 
@@ -344,17 +328,7 @@ def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
     """Compute the probability of each possible reference without comparing any values."""
     lake = spell_out_markers(lake)
     named = find_named_candidates(lake, priors)
-    further = (
-        _TABLE_AT_END * (named.table_at_end > 0)
-        + _SHARE_AT_END * named.table_at_end
-        + _KEY_NAME * named.key_name_at_end
-        + _PARENT * named.parent
-        + _OWN_TABLE_AT_END * named.own_table_at_end
-        + _ACTOR * named.actor
-        + _HALF_MARKED * named.half_marked
-        + _UNLIKE_OTHERS * named.unlike_others * (named.actor == 0)
-        + _LENGTHS * (-np.log(named.length_chance) - 1)
-    )
+    further = sum(weight * named.clues[clue] for clue, weight in _FURTHER.items())
     estimated = replace(priors, uniqueness=named.uniqueness)
     found = weigh_candidates(lake, estimated, named.candidates, _WEIGHTS, further)
     kept = named.is_marked[found.referring] | (found.probability >= _MIN_UNMARKED)

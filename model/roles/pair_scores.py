@@ -307,20 +307,15 @@ class TablePairs:
     likeness: Float[np.ndarray, " alike"]  # how similar these names are
 
 
-class LabelPairs(NamedTuple):
-    """The pairs in which a label seems to refer to a label beside a key."""
-
-    at: Int[np.ndarray, " label"]  # the positions of the pairs
-    # The share of the name of the key's table that the column's name lacks.
-    share: Float[np.ndarray, " label"]
-
-
 class ScoredPairs(NamedTuple):
     """Possible references with their scores."""
 
     scores: PairFloats  # log-odds
     tables: TablePairs
-    labels: LabelPairs
+    # The positions of the pairs in which a label seems to refer to a label beside a key, and the
+    # share of the name of the key's table that the column's name lacks.
+    labels: Int[np.ndarray, " label"]
+    label_shares: Float[np.ndarray, " label"]
 
 
 def split_pairs(count: int) -> Iterator[slice]:
@@ -333,8 +328,8 @@ def score_references(
 ) -> ScoredPairs:
     """Add up the clues of each possible reference that hold whatever other columns refer to."""
     scores, elsewhere = np.zeros(count := len(candidates.referring)), np.zeros(count, dtype=bool)
-    alike, likeness = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-    labels, shares = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    none = np.zeros(0, dtype=np.int64)
+    parts = [(none, np.zeros(0), none, np.zeros(0))]
     scorer = _Scorer.of(lake, priors, candidates.is_key, weights)
     comparison = TableComparison(lake)
     for some in split_pairs(count):
@@ -342,16 +337,11 @@ def score_references(
         tables = comparison.of(lake.table_of[part.referring], lake.table_of[part.referenced])
         scores[some], label = scorer.score(part, tables)
         elsewhere[some] = tables.elsewhere > 0
-        labels.append(some.start + np.flatnonzero(label))
-        shares.append(label[label > 0])
         similar = np.flatnonzero(tables.vocabulary > ALIKE)
-        alike.append(some.start + similar)
-        likeness.append(tables.vocabulary[similar])
-    return ScoredPairs(
-        scores,
-        TablePairs(elsewhere, np.concatenate(alike), np.concatenate(likeness)),
-        LabelPairs(np.concatenate(labels), np.concatenate(shares)),
-    )
+        at = some.start + similar, some.start + np.flatnonzero(label)
+        parts.append((at[0], tables.vocabulary[similar], at[1], label[label > 0]))
+    alike, likeness, labels, shares = map(np.concatenate, zip(*parts, strict=True))
+    return ScoredPairs(scores, TablePairs(elsewhere, alike, likeness), labels, shares)
 
 
 @dataclass(frozen=True)

@@ -173,14 +173,14 @@ def weigh_candidates(
 ) -> References:
     """For each possible reference, convert the summed log-odds of its clues to a probability."""
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
-    scores, tables, labels = score_references(lake, priors, candidates, weights)
+    scores, tables, labels, label_shares = score_references(lake, priors, candidates, weights)
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
     candidates = candidates.without_values()
     scores += weights.catalog * connected
     scores += further
     groups = _discount_other_groups(lake, candidates, tables, scores, weights)
     # Only now, since tables that share labels may well belong to one group.
-    scores[labels.at] += weights.labels * labels.share
+    scores[labels] += weights.labels * label_shares
     # Only now, too: tables of several copies may well belong to one group.
     _leave_to_copies(lake, candidates, tables, scores, connected)
     namesakes = follow_namesakes(lake, candidates, connected, scores, groups[0])

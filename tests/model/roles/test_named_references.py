@@ -154,7 +154,7 @@ def test_a_name_without_a_mark_is_doubtful_beside_names_that_have_one(
     named = find_named_candidates(lake, CatalogPriors.from_facts(lake, NO_FACTS))
     state = [str(id_) for id_ in lake.ids].index("orders.state")
     of_state = named.candidates.referring == state
-    assert {*named.unlike_others[of_state].tolist()} == unlike
+    assert {*named.clues["unlike_others"][of_state].tolist()} == unlike
 
 
 def test_an_author_ranks_people_first_but_is_no_sure_reference() -> None:
