@@ -34,6 +34,10 @@ from datahub_hyperjoin.model.signals.pairs import (
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
+_Pairs = Int[np.ndarray, "pair 2"]
+_Others = Int[np.ndarray, " other"]
+_Similarity = Float32[np.ndarray, "column other"]
+
 _SLOPE, _OFFSET = 0.1, 0.3
 """Standard deviations of the priors of the slope (mean 1) and the offset (mean 0). Even a
 surprising decision moves the offset by at most the variance, 0.09: ten decisions that agree move a
@@ -113,7 +117,7 @@ def _cost(
 class DecidedPairs:
     """All pairs that people accepted or rejected, with their scores."""
 
-    pairs: Int[np.ndarray, "pair 2"]  # the columns of each pair, by index
+    pairs: _Pairs  # the columns of each pair, by index
     accepted: PairMask  # whether each pair was accepted; the others were rejected
     # Probability of each pair before calibration, in the better of its two orders.
     probability: PairFloats
@@ -164,11 +168,7 @@ class PairKinds:
     # (Rasmussen and Williams, 2006, equation 4.9). The scorer must not know the decisions.
 
     def __init__(
-        self,
-        scorer: TreeScorer,
-        decided: Int[np.ndarray, "pair 2"],
-        keys: KeyInts,
-        candidates: KeyCandidates,
+        self, scorer: TreeScorer, decided: _Pairs, keys: KeyInts, candidates: KeyCandidates
     ) -> None:
         self._scorer = scorer
         every = slice(None, None, len(keys) // _SAMPLE + 1)
@@ -214,9 +214,7 @@ _CHUNK = 128
 """Number of columns that are compared, or whose candidates are scored, at once."""
 
 
-def _compare_columns(
-    index: LakeIndex, joined: sparse.csr_array, others: Int[np.ndarray, " other"]
-) -> Float32[np.ndarray, "column other"]:
+def _compare_columns(index: LakeIndex, joined: sparse.csr_array, others: _Others) -> _Similarity:
     """Return the similarities, from 0 to 1, of all columns of the lake to some chosen columns."""
     # Columns are similar in their names and cells, or if they probably join with the same columns.
     # For a text and a column of another type, only the joins count. Squares, so that many weak
@@ -230,11 +228,8 @@ def _compare_columns(
 
 
 def _compare(
-    index: LakeIndex,
-    partners: sparse.csr_array,
-    columns: ColumnInts,
-    others: Int[np.ndarray, " other"],
-) -> Float32[np.ndarray, "column other"]:
+    index: LakeIndex, partners: sparse.csr_array, columns: ColumnInts, others: _Others
+) -> _Similarity:
     text, other_text = index.lake.is_text[columns][:, None], index.lake.is_text[others][None]
     names = index.names.between(columns, others)
     cells = index.cells.between(columns[None], others[None])[0]
@@ -322,8 +317,8 @@ class DecisionAwareScorer(PairScorer):
     """A scorer that corrects another scorer with people's decisions about similar pairs."""
 
     scorer: PairScorer
-    similarity: Float32[np.ndarray, "column other"]  # of all columns to those of decided pairs
-    decided: Int[np.ndarray, "pair 2"]  # the decided pairs, by the positions of these columns
+    similarity: _Similarity  # of all columns to those of decided pairs
+    decided: _Pairs  # the decided pairs, by the positions of these columns
     kinds: PairKinds | None
     weights: PairFloats  # the weight of each decision
 

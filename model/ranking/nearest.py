@@ -17,6 +17,11 @@ from datahub_hyperjoin.model.signals.pairs import ColumnInts, Partition, chunks,
 if TYPE_CHECKING:
     import torch
 
+_Queries = Float32[np.ndarray, "query width"]
+_Nearest = Int[np.ndarray, "query count"]
+_QueryInts = Int[np.ndarray, " query"]
+_Entries = Int[np.ndarray, " entry"]
+
 _LISTS = 4
 """Number of lists, as a multiple of the square root of the number of vectors."""
 _SPARE = 4
@@ -51,17 +56,13 @@ class InvertedFile:
         """The list of each vector."""
         self._lists = Partition.of(self.list_of, len(self._centres))
 
-    def search(
-        self, queries: Float32[np.ndarray, "query width"], count: int
-    ) -> Int[np.ndarray, "query count"]:
+    def search(self, queries: _Queries, count: int) -> _Nearest:
         """For each query, return the nearest vectors of the lists that are nearest to it."""
         least = max(self._compared, _SPARE * count)
         some = chunks(len(queries), max(_COSINES // least, 1))
         return np.concatenate([self._search(queries[part], least, count) for part in some])
 
-    def _search(
-        self, queries: Float32[np.ndarray, "query width"], least: int, count: int
-    ) -> Int[np.ndarray, "query count"]:
+    def _search(self, queries: _Queries, least: int, count: int) -> _Nearest:
         query, of_list, before = self._choose_lists(queries, least)
         width = int((before + self._lists.sizes[of_list]).max())
         cosines = np.full((len(queries), width), -np.inf, dtype=np.float32)
@@ -80,9 +81,7 @@ class InvertedFile:
         first = np.searchsorted(at, np.arange(len(queries)) * width)
         return vector[order[first[:, None] + np.arange(count)]]
 
-    def _choose_lists(
-        self, queries: Float32[np.ndarray, "query width"], least: int
-    ) -> tuple[Int[np.ndarray, " entry"], Int[np.ndarray, " entry"], Int[np.ndarray, " entry"]]:
+    def _choose_lists(self, queries: _Queries, least: int) -> tuple[_Entries, _Entries, _Entries]:
         """For each query, choose the nearest lists that have at least `least` vectors together."""
         order = np.argsort(-(queries @ self._centres.T), axis=1)
         sizes = self._lists.sizes[order]
@@ -120,9 +119,7 @@ def _nearest_centre(
     return nearest
 
 
-def _lower_bounds(
-    cosines: Float32[np.ndarray, "query width"], count: int
-) -> Float32[np.ndarray, " query"]:
+def _lower_bounds(cosines: _Queries, count: int) -> Float32[np.ndarray, " query"]:
     """For each query, return a bound that at least `count` of its cosines reach, and few more."""
     # Infinite cosines, which only fill the rows, never reach it.
     block = max(min(cosines.shape[1] // (_SPARE * count), _BLOCK), 1)
@@ -135,7 +132,7 @@ def _lower_bounds(
     return np.maximum(bounds, np.finfo(np.float32).min)
 
 
-def _grouped(of_list: Int[np.ndarray, " entry"]) -> Iterator[Int[np.ndarray, " some"]]:
+def _grouped(of_list: _Entries) -> Iterator[Int[np.ndarray, " some"]]:
     """Yield the positions of the entries of each list."""
     order = np.argsort(of_list, kind="stable")
     bounds = np.flatnonzero(np.diff(of_list[order])) + 1
@@ -158,9 +155,7 @@ class GpuVectors:
         for some in chunks(len(vectors), _VECTORS):
             self._vectors[some] = torch.from_numpy(vectors.at(some)).to(device)
 
-    def search(
-        self, queries: Float32[np.ndarray, "query width"], count: int
-    ) -> Int[np.ndarray, "query count"]:
+    def search(self, queries: _Queries, count: int) -> _Nearest:
         """For each query, return the nearest vectors."""
         import torch  # noqa: PLC0415
 
@@ -268,9 +263,7 @@ class _Distinct:
         """For each distinct vector, a number; searches are faster in the order of these numbers."""
         return np.arange(len(self.vectors)) if self.is_exact else self._inverted_file.list_of
 
-    def search(
-        self, queries: Float32[np.ndarray, "query width"], count: int
-    ) -> Int[np.ndarray, "query count"]:
+    def search(self, queries: _Queries, count: int) -> _Nearest:
         """For each query, return the `count` nearest columns."""
         most = min(count, len(self.vectors))
         if self._on_gpu:
@@ -303,17 +296,12 @@ class ColumnIndex:
         """Whether a search compares each query with all embeddings."""
         return self._distinct.is_exact
 
-    def search(
-        self,
-        queries: Float32[np.ndarray, "query width"],
-        tables: Int[np.ndarray, " query"],
-        count: int,
-    ) -> Candidates:
+    def search(self, queries: _Queries, tables: _QueryInts, count: int) -> Candidates:
         """For each query, return the nearest columns of other tables."""
         every = np.arange(len(queries))
         return self._search(StoredVectors.of(queries), every, every, tables, count)
 
-    def neighbours(self, columns: Int[np.ndarray, " query"], count: int) -> Candidates:
+    def neighbours(self, columns: _QueryInts, count: int) -> Candidates:
         """For each given column of the index, return the nearest columns of other tables."""
         asked = self._distinct.of_column[columns]
         order = np.argsort(self._distinct.group_of[asked], kind="stable")
@@ -322,9 +310,9 @@ class ColumnIndex:
     def _search(
         self,
         vectors: StoredVectors,
-        asked: Int[np.ndarray, " query"],
-        pending: Int[np.ndarray, " query"],
-        tables: Int[np.ndarray, " query"],
+        asked: _QueryInts,
+        pending: _QueryInts,
+        tables: _QueryInts,
         count: int,
     ) -> Candidates:
         """For each query, find the nearest columns of other tables."""
@@ -344,7 +332,7 @@ class ColumnIndex:
         return nearest
 
     def _apart(
-        self, near: Int[np.ndarray, "query width"], tables: Int[np.ndarray, " query"], count: int
+        self, near: Int[np.ndarray, "query width"], tables: _QueryInts, count: int
     ) -> tuple[Candidates, Bool[np.ndarray, " query"]]:
         """For each query, keep the first `count` columns of other tables."""
         apart = self._tables[near] != tables[:, None]

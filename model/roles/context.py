@@ -21,6 +21,8 @@ from datahub_hyperjoin.model.signals.pairs import (
     number_pairs,
 )
 
+_Chosen = Int[np.ndarray, " chosen"]
+
 _LIKELY = 0.2
 """Two tables may be grouped if a reference between them is more probable than this."""
 _RESOLUTION = 0.5
@@ -138,15 +140,15 @@ def _outdone_by_first(
 
 
 def _number_groups(
-    candidates: ReferenceCandidates, pairs: Int[np.ndarray, " chosen"] | slice, labels: ColumnInts
-) -> Int[np.ndarray, " chosen"]:
+    candidates: ReferenceCandidates, pairs: _Chosen | slice, labels: ColumnInts
+) -> _Chosen:
     """Give the same number to pairs of one column with keys of one label."""
     keys = labels[candidates.referenced[pairs]]
     return number_pairs(candidates.referring[pairs], keys, len(labels))
 
 
 def _best_of_groups(
-    group: Int[np.ndarray, " chosen"], scores: PairFloats, pairs: Int[np.ndarray, " chosen"]
+    group: _Chosen, scores: PairFloats, pairs: _Chosen
 ) -> tuple[Int[np.ndarray, " group"], Int[np.ndarray, " group"]]:
     """Find the best pair of each group."""
     order = np.lexsort((-scores[pairs], group))
@@ -174,7 +176,7 @@ class Namesakes:
         """For each pair, `agreeing` divided by `known`; 0 if `known` is 0."""
         return self.agreeing / np.maximum(self.known, 1)
 
-    def select(self, pairs: Int[np.ndarray, " chosen"] | PairMask | slice) -> "Namesakes":
+    def select(self, pairs: _Chosen | PairMask | slice) -> "Namesakes":
         """Return the counts of some pairs."""
         return Namesakes(self.known[pairs], self.agreeing[pairs])
 

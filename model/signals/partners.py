@@ -41,6 +41,11 @@ from datahub_hyperjoin.model.signals.sketches import (
     weigh_shared,
 )
 
+_Chosen = Int[np.ndarray, " chosen"]
+_Values = Int32[np.ndarray, " hash"]
+_Bounds = Int[np.ndarray, " bound"]
+_Holders = UInt64[np.ndarray, "word value"]
+
 _MOST_PAIRS = 1 << 23
 """Maximum number of column pairs to keep, divided equally among the columns. Lakes of 2,896 columns
 and fewer keep all."""
@@ -253,7 +258,7 @@ def find_best_partners(
 
 def _compare_own_tables(
     is_text: ColumnMask, tables: Partition, block: _Block
-) -> tuple[Int[np.ndarray, " chosen"], Float[np.ndarray, " chosen"]]:
+) -> tuple[_Chosen, Float[np.ndarray, " chosen"]]:
     """Compare each column of a block with the columns of its own table, and with itself."""
     count, groups = len(block.columns), len(block.groups.sizes)
     own, total = np.zeros(count, dtype=np.int64), np.zeros(count)
@@ -273,7 +278,7 @@ def _compare_own_tables(
 
 
 def _list_strongest(
-    arrays: SketchArrays, block: _Block, own: Int[np.ndarray, " chosen"], most: int
+    arrays: SketchArrays, block: _Block, own: _Chosen, most: int
 ) -> Iterator[_Lists]:
     """List the strongest partners of each left group of a block."""
     # A list is long enough to have `most` partners besides the columns of any single table: `own`
@@ -427,9 +432,7 @@ def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
     return ExpectedPairs(round(scale * compared.sum()), round(scale * kept.sum()))
 
 
-def _count_partners(
-    lake: Lake, chosen: Int[np.ndarray, " chosen"], sketch_of: ColumnInts
-) -> tuple[Int[np.ndarray, " chosen"], Int[np.ndarray, " chosen"]]:
+def _count_partners(lake: Lake, chosen: _Chosen, sketch_of: ColumnInts) -> tuple[_Chosen, _Chosen]:
     """For each chosen column, count what shares a value with it."""
     is_first = np.zeros(len(lake), dtype=bool)
     is_first[np.unique(sketch_of, return_index=True)[1]] = True
@@ -450,9 +453,7 @@ def _count_partners(
     return partners, sketches
 
 
-def _find_values(
-    lake: Lake, chosen: Int[np.ndarray, " chosen"]
-) -> tuple[Int32[np.ndarray, " hash"], Int[np.ndarray, " bound"], int]:
+def _find_values(lake: Lake, chosen: _Chosen) -> tuple[_Values, _Bounds, int]:
     """Find the hashes of each column that the chosen columns hold, too."""
     sketches = lake.sketches
     wanted = pd.unique(concatenate_sketches([sketches[column] for column in chosen])[0])
@@ -472,11 +473,8 @@ def _find_values(
 
 
 def _mark_holders(
-    values: Int32[np.ndarray, " hash"],
-    bounds: Int[np.ndarray, " bound"],
-    chosen: Int[np.ndarray, " chosen"],
-    is_rare: Bool[np.ndarray, " value"],
-) -> UInt64[np.ndarray, "word value"]:
+    values: _Values, bounds: _Bounds, chosen: _Chosen, is_rare: Bool[np.ndarray, " value"]
+) -> _Holders:
     """Mark the chosen columns that hold each value, if it is rare, with one bit for each column."""
     holders = np.zeros((-(-len(chosen) // _BITS), len(is_rare)), dtype=np.uint64)
     for at, column in enumerate(chosen.tolist()):
@@ -486,9 +484,7 @@ def _mark_holders(
 
 
 def _share_values(
-    values: Int32[np.ndarray, " hash"],
-    bounds: Int[np.ndarray, " bound"],
-    holders: UInt64[np.ndarray, "word value"],
+    values: _Values, bounds: _Bounds, holders: _Holders
 ) -> Bool[np.ndarray, "column bit"]:
     """For each column and each bit of `holders`, return whether a value of the column has it."""
     shared = np.zeros((len(bounds) - 1, len(holders)), dtype="<u8")

@@ -30,6 +30,11 @@ from datahub_hyperjoin.model.signals.pairs import (
     starts_run,
 )
 
+_Hashes = UInt64[np.ndarray, " hash"]
+_Values = Int32[np.ndarray, " hash"]
+_Bounds = Int[np.ndarray, " bound"]
+_GroupInts = Int[np.ndarray, " group"]
+
 _HASH_BYTES = 8
 _UNLIMITED = np.iinfo(np.uint64).max
 """Up to this hash, a sketch is complete that holds the hashes of all values."""
@@ -39,7 +44,7 @@ _UNLIMITED = np.iinfo(np.uint64).max
 class SketchArrays:
     """The hashes in the sketches of all columns; those of equal sketches are stored once."""
 
-    hashes: UInt64[np.ndarray, " hash"]
+    hashes: _Hashes
     start: ColumnInts
     stop: ColumnInts
     # For each column, the hash up to which its sketch is complete.
@@ -85,7 +90,7 @@ class SketchArrays:
         return MeasuredPairs(left, right, shared, self.containment(left, right, shared))
 
 
-def concatenate_sketches(sketches: Sequence[bytes]) -> tuple[UInt64[np.ndarray, " hash"], Indices]:
+def concatenate_sketches(sketches: Sequence[bytes]) -> tuple[_Hashes, Indices]:
     """Concatenate the hashes of all columns, and compute where each column starts."""
     hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
     sizes = np.array([len(sketch) // _HASH_BYTES for sketch in sketches], dtype=np.int64)
@@ -93,10 +98,7 @@ def concatenate_sketches(sketches: Sequence[bytes]) -> tuple[UInt64[np.ndarray, 
 
 
 def _count_at_most(
-    hashes: UInt64[np.ndarray, " hash"],
-    start: PairInts,
-    stop: PairInts,
-    threshold: UInt64[np.ndarray, " pair"],
+    hashes: _Hashes, start: PairInts, stop: PairInts, threshold: UInt64[np.ndarray, " pair"]
 ) -> PairInts:
     """For each pair, count the hashes in `hashes[start:stop]` that do not exceed `threshold`."""
     # Most slices are whole sketches of all values, which need no search.
@@ -193,7 +195,7 @@ class Postings:
     # that no other group holds share one column for each group. SciPy multiplies floats faster than
     # integers, and those of single precision are exact for all counts.
     holds: sparse.csr_array
-    alone: Int[np.ndarray, " group"]  # the number of values that no other group holds
+    alone: _GroupInts  # the number of values that no other group holds
     # The hashes that are ignored because too many sketches hold them.
     frequent: UInt64[np.ndarray, " value"]
     # Whether some of a column's values are ignored, because too many sketches hold them.
@@ -232,9 +234,7 @@ class Postings:
             shared[own] += np.maximum(self.alone[left[own]] - 1, 0)
             yield left, right, shared
 
-    def _multiply(
-        self, most: Int[np.ndarray, " group"]
-    ) -> Iterator[tuple[slice, sparse.csr_array]]:
+    def _multiply(self, most: _GroupInts) -> Iterator[tuple[slice, sparse.csr_array]]:
         """Yield the products of the groups of each block with all groups, with sorted rows."""
         blocks = split_by_size(most, BLOCK_PAIRS)
         # To convert a matrix twice sorts its rows in linear time.
@@ -247,11 +247,7 @@ class Postings:
             yield block, (self.holds[block] @ held_by).tocsc().tocsr()
 
 
-def _build_matrix(
-    value: Int32[np.ndarray, " hash"],
-    bounds: Int[np.ndarray, " bound"],
-    alone: Int[np.ndarray, " group"],
-) -> sparse.csr_array:
+def _build_matrix(value: _Values, bounds: _Bounds, alone: _GroupInts) -> sparse.csr_array:
     """Build the matrix of groups and values, with a last column for each group that is `alone`."""
     has_own = alone > 0
     kept = value >= 0
@@ -271,10 +267,8 @@ def _build_matrix(
 
 
 def _number_values(
-    hashes: UInt64[np.ndarray, " hash"],
-    bounds: Int[np.ndarray, " bound"],
-    is_copy: Bool[np.ndarray, " group"],
-) -> tuple[Int32[np.ndarray, " hash"], UInt64[np.ndarray, " value"]]:
+    hashes: _Hashes, bounds: _Bounds, is_copy: Bool[np.ndarray, " group"]
+) -> tuple[_Values, UInt64[np.ndarray, " value"]]:
     """Give equal hashes the same number; `_ALONE` and `_FREQUENT` if they are not compared."""
     # The hashes of a lake are what most memory goes to while columns are compared, so they are
     # sorted in parts that hold all hashes with the same last bits.
@@ -303,9 +297,7 @@ def _number_values(
     return value, np.concatenate(frequent)
 
 
-def _count_in_groups(
-    chosen: Bool[np.ndarray, " hash"], bounds: Int[np.ndarray, " bound"]
-) -> Int[np.ndarray, " group"]:
+def _count_in_groups(chosen: Bool[np.ndarray, " hash"], bounds: _Bounds) -> _GroupInts:
     """For each group, count its chosen hashes."""
     counts = np.zeros(len(bounds) - 1, dtype=np.int64)
     some = np.flatnonzero(np.diff(bounds))

@@ -38,6 +38,9 @@ from datahub_hyperjoin.model.signals.pairs import (
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
+_Random = np.random.Generator
+_Halves = tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]
+
 _COMPANIONS = 16
 """Maximum number of columns of a table that the two halves get besides the `needed` ones."""
 _ALONE = 0.4
@@ -46,7 +49,7 @@ the right half only, and the rest go to both halves."""
 
 
 def split_columns(
-    lake: Lake, needed: Int[np.ndarray, " needed"], random: np.random.Generator
+    lake: Lake, needed: Int[np.ndarray, " needed"], random: _Random
 ) -> tuple[Int[np.ndarray, " left"], Int[np.ndarray, " right"]]:
     """Choose two overlapping subsets of each table's columns; both contain the `needed` columns."""
     # With equal subsets, the network could recognise a table by its other columns, and would learn
@@ -63,9 +66,7 @@ def split_columns(
     return left, right
 
 
-def split_values(
-    counts: Sequence[int], random: np.random.Generator
-) -> tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]:
+def split_values(counts: Sequence[int], random: _Random) -> _Halves:
     """Split a column's values as if its rows were split into two overlapping parts."""
     # Each of the two masks contains at least one value.
     # A value that r rows have is in a random share s of the rows with probability 1 - (1 - s)^r.
@@ -86,7 +87,7 @@ def split_values(
 
 
 def move_columns(
-    tables: ColumnInts, movable: ColumnMask, share: float, random: np.random.Generator
+    tables: ColumnInts, movable: ColumnMask, share: float, random: _Random
 ) -> ColumnInts:
     """Move a random share of the movable columns into other tables."""
     # Joinable columns are seldom in the same table, but both halves of a column are. A column that
@@ -103,13 +104,13 @@ _SIMILAR = 0.3
 """Containment above which two columns may be joinable, and therefore form no negative pair."""
 
 
-def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Indices:
+def _draw(pairs: PairValues, column: int, random: _Random) -> Indices:
     """Draw one random partner of a column; return an empty array if the column has none."""
     partners = pairs.partners(column)
     return random.choice(partners, size=1) if len(partners) else partners
 
 
-def _sample_targets(priors: CatalogPriors, keys: KeyInts, random: np.random.Generator) -> KeyInts:
+def _sample_targets(priors: CatalogPriors, keys: KeyInts, random: _Random) -> KeyInts:
     """For each key column, choose a positive example: the column itself or an accepted partner."""
     # KeyInts without an accepted partner draw nothing.
     targets = keys.copy()
@@ -121,7 +122,7 @@ def _sample_targets(priors: CatalogPriors, keys: KeyInts, random: np.random.Gene
 
 
 def _sample_rejected(
-    priors: CatalogPriors, keys: KeyInts, random: np.random.Generator
+    priors: CatalogPriors, keys: KeyInts, random: _Random
 ) -> Int[np.ndarray, " stranger"]:
     """For each key column with rejected partners, choose one such partner at random."""
     drawn = [_draw(priors.rejected, int(key), random) for key in keys]
@@ -160,38 +161,38 @@ def select_similar(overlap: ValueOverlap) -> ValueOverlap:
 # differences that it sees here.
 
 _Values = list[str]
-Corruption = Callable[[_Values, np.random.Generator], _Values]
+Corruption = Callable[[_Values, _Random], _Values]
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _CASES = (str.upper, str.lower, str.title)
 
 
-def _change_case(values: _Values, random: np.random.Generator) -> _Values:
+def _change_case(values: _Values, random: _Random) -> _Values:
     case = _CASES[int(random.integers(len(_CASES)))]
     return [case(value) for value in values]
 
 
-def _change_separator(values: _Values, random: np.random.Generator) -> _Values:
+def _change_separator(values: _Values, random: _Random) -> _Values:
     separator = str(random.choice(["", " ", "-", "_", "/"]))
     return [re.sub(r"[\s\-_/.,]+", separator, value) for value in values]
 
 
-def _pad(values: _Values, random: np.random.Generator) -> _Values:
+def _pad(values: _Values, random: _Random) -> _Values:
     width = int(random.integers(4, 9))
     return [value.zfill(width) if value.isdigit() else value for value in values]
 
 
-def _prefix(values: _Values, random: np.random.Generator) -> _Values:
+def _prefix(values: _Values, random: _Random) -> _Values:
     letters = "".join(random.choice(list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), size=2))
     return [f"{letters}-{value}" for value in values]
 
 
-def _clip(values: _Values, random: np.random.Generator) -> _Values:
+def _clip(values: _Values, random: _Random) -> _Values:
     length = int(random.integers(3, 7))
     return [" ".join(word[:length] for word in value.split(" ")) for value in values]
 
 
-def _misspell(values: _Values, random: np.random.Generator) -> _Values:
+def _misspell(values: _Values, random: _Random) -> _Values:
     misspelt = []
     for value in values:
         letter = int(random.integers(max(len(value), 1)))
@@ -201,7 +202,7 @@ def _misspell(values: _Values, random: np.random.Generator) -> _Values:
     return misspelt
 
 
-def _reformat(values: _Values, random: np.random.Generator) -> _Values:
+def _reformat(values: _Values, random: _Random) -> _Values:
     date = str(random.choice([r"\3/\2/\1", r"\2/\3/\1", r"\1\2\3"]))
     return [
         # Programs such as pandas write integers like this in columns with nulls.
@@ -221,7 +222,7 @@ _CORRUPTIONS: tuple[Corruption, ...] = (
 )
 
 
-def corrupt(values: Sequence[str], random: np.random.Generator) -> _Values:
+def corrupt(values: Sequence[str], random: _Random) -> _Values:
     """Change all values of a column in one or two random ways."""
     changed = list(values)
     for choice in random.choice(len(_CORRUPTIONS), size=int(random.integers(1, 3)), replace=False):
@@ -306,9 +307,7 @@ def _features(
     )
 
 
-def _left_view(
-    data: ViewSource, columns: ColumnInts, held: ValueSplit, random: np.random.Generator
-) -> _View:
+def _left_view(data: ViewSource, columns: ColumnInts, held: ValueSplit, random: _Random) -> _View:
     """Create the first augmented view, which keeps all names."""
     lake = data.lake
     table_of = lake.table_of[columns]
@@ -324,9 +323,7 @@ def _left_view(
     )
 
 
-def _rename_tables(
-    data: ViewSource, tables: ColumnInts, random: np.random.Generator
-) -> dict[int, str]:
+def _rename_tables(data: ViewSource, tables: ColumnInts, random: _Random) -> dict[int, str]:
     """Choose titles for the tables of the second view, as another publisher might write them."""
     method, titles = data.config.setting, dict[int, str]()
     for table in np.unique(tables).tolist():
@@ -339,7 +336,7 @@ def _rename_tables(
     return titles
 
 
-def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -> str:
+def _rename_column(data: ViewSource, column: int, random: _Random) -> str:
     """Choose a column's name for the second view, as another publisher might write it."""
     lake, method = data.lake, data.config.setting
     name = lake.paths[column]
@@ -354,7 +351,7 @@ def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -
 
 
 def _rewrite_cells(
-    data: ViewSource, column: int, side: Bool[np.ndarray, " value"], random: np.random.Generator
+    data: ViewSource, column: int, side: Bool[np.ndarray, " value"], random: _Random
 ) -> Float32[np.ndarray, "_ feature"]:
     """With some probability, corrupt a column's values; return the features of the result."""
     if random.random() >= _CORRUPTED * data.config.setting.corruption:
@@ -367,11 +364,7 @@ def _rewrite_cells(
 
 
 def _right_view(
-    data: ViewSource,
-    columns: ColumnInts,
-    tables: ColumnInts,
-    held: ValueSplit,
-    random: np.random.Generator,
+    data: ViewSource, columns: ColumnInts, tables: ColumnInts, held: ValueSplit, random: _Random
 ) -> _View:
     """Create the second augmented view, which imitates another publisher's tables."""
     # Its columns never have a table vector: a table of another publisher is new to the network, and
@@ -391,7 +384,7 @@ def _right_view(
     )
 
 
-def _join(data: ViewSource, left: _View, right: _View, random: np.random.Generator) -> Batch:
+def _join(data: ViewSource, left: _View, right: _View, random: _Random) -> Batch:
     """Combine two views into one batch, which needs only one forward pass."""
     # Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
     # contains columns of both. A domain with a single column in the view is no hyperedge.
@@ -425,7 +418,7 @@ def _join(data: ViewSource, left: _View, right: _View, random: np.random.Generat
     )
 
 
-def sample_pairs(data: ViewSource, keys: KeyInts, random: np.random.Generator) -> PairBatch:
+def sample_pairs(data: ViewSource, keys: KeyInts, random: _Random) -> PairBatch:
     """Sample a training batch with one positive pair for each key column."""
     lake, index, method = data.lake, data.index, data.config.setting
     keys = np.sort(keys)
