@@ -1,7 +1,6 @@
 """Collect the candidates of each key column."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 import numpy as np
 from jaxtyping import Int32
@@ -89,8 +88,9 @@ def _packed(candidates: Candidates) -> Int32[np.ndarray, "query fewer"]:
 def _stack(parts: Sequence[Int32[np.ndarray, "_ _"]]) -> Candidates:
     """Stack the candidates of all key columns, of which some have fewer positions."""
     width = max(part.shape[1] for part in parts)
-    missing = [((0, 0), (0, width - part.shape[1])) for part in parts]
-    return np.vstack([*map(partial(np.pad, constant_values=NO_CANDIDATE), parts, missing)])
+    return np.vstack(
+        [np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=NO_CANDIDATE) for p in parts]
+    )
 
 
 def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:

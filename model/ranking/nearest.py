@@ -68,9 +68,8 @@ class InvertedFile:
         cosines = np.full((len(queries), width), -np.inf, dtype=np.float32)
         place = query * width + before  # of the first vector of a list, in all rows together
         for some in _grouped(of_list):
-            number = of_list[some[0]]
-            members = slice(*self._lists.starts[number : number + 2])
-            near = self._vectors.at(self._lists.members[members])
+            start, stop = self._lists.starts[of_list[some[0]] :][:2]
+            near = self._vectors.at(self._lists.members[start:stop])
             rows = sliding_window_view(cosines.ravel(), len(near), writeable=True)
             rows[place[some]] = queries[query[some]] @ near.T
         at = np.flatnonzero(cosines >= _lower_bounds(cosines, count)[:, None])
