@@ -14,7 +14,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnInts,
     ColumnMask,
-    Indices,
+    SomeInts,
     ranks_in_runs,
 )
 from datahub_hyperjoin.tables import (
@@ -263,7 +263,7 @@ class Lake:
         return numbers.astype(np.int64)[self.table_of]
 
     @cached_property
-    def columns_of(self) -> tuple[Indices, ...]:
+    def columns_of(self) -> tuple[SomeInts, ...]:
         """The columns of each table."""
         order = np.argsort(self.table_of, kind="stable")
         bounds = np.searchsorted(self.table_of[order], np.arange(len(self.titles) + 1))

@@ -18,10 +18,10 @@ from datahub_hyperjoin.model.signals.names import are_variants
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
-    Indices,
     KeyInts,
     PairInts,
     PairMask,
+    SomeInts,
     chunks,
     group_equal,
 )
@@ -80,11 +80,11 @@ _COMPARED = 1 << 20
 _FIRST, _AT_ONCE = 1 << 12, 1 << 20
 """Number of pairs that are connected at once: at first, and at most, which bounds memory."""
 
-_Pairs = tuple[Indices, Indices]
+_Pairs = tuple[SomeInts, SomeInts]
 """The left and the right columns of some pairs."""
 
 
-Groups = Sequence[Indices]  # the columns of some hyperedges
+Groups = Sequence[SomeInts]  # the columns of some hyperedges
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class JoinGraph:
     component: ColumnInts  # the connected component of each column; -1 for a column without an edge
 
     @cached_property
-    def components(self) -> tuple[Indices, ...]:
+    def components(self) -> tuple[SomeInts, ...]:
         """The columns of each connected component."""
         return tuple(group_equal(self.component))
 
@@ -127,7 +127,7 @@ def _find_similar(
 
 def _pairs_of_keys(
     lake: Lake, keys: KeyInts, overlap: ValueOverlap, least: float | None
-) -> tuple[Indices, Indices, Float[np.ndarray, " _"]]:
+) -> tuple[SomeInts, SomeInts, Float[np.ndarray, " _"]]:
     """Find the pairs of key columns, each in one order, with the greater of their containments."""
     is_key = np.isin(np.arange(len(lake)), keys)
     none = np.zeros(0, dtype=np.int32)

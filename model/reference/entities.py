@@ -21,10 +21,10 @@ from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnInts,
     Floats,
-    Indices,
     Ints,
     KeyInts,
     Masks,
+    SomeInts,
     chunks,
 )
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
@@ -316,7 +316,7 @@ class EntityOverlap:
 
     @cached_property
     def _columns(self) -> Int[np.ndarray, " recognised"]:
-        """Indices of the recognised columns, ascending."""
+        """SomeInts of the recognised columns, ascending."""
         return np.flatnonzero(self.form != _NO_FORM)
 
     @cached_property
@@ -349,7 +349,7 @@ def _recognise(sketches: Sequence[bytes], lexicon: Lexicon) -> dict[int, Recogni
     return {column: content for column, content in contents.items() if content}
 
 
-def _pack(contents: Sequence[Indices]) -> UInt8[np.ndarray, "recognised byte"]:
+def _pack(contents: Sequence[SomeInts]) -> UInt8[np.ndarray, "recognised byte"]:
     """Return a bit for each column and entity, eight to a byte: 1 if the column holds it."""
     used, entity = np.unique(np.concatenate(contents), return_inverse=True)
     holds = np.zeros((len(contents), len(used)), dtype=bool)

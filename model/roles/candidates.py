@@ -12,9 +12,9 @@ from datahub_hyperjoin.model.lake import ALL_UNIQUE, LONGEST_KEY, Lake
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnMask,
-    Indices,
     PairFloats,
     PairInts,
+    SomeInts,
     number_pairs,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -203,7 +203,7 @@ def _within(pairs: PairInts, block: slice, columns: int) -> slice:
     return slice(start, stop)
 
 
-def _distinct(numbers: Indices) -> Int[np.ndarray, " distinct"]:
+def _distinct(numbers: SomeInts) -> Int[np.ndarray, " distinct"]:
     """Sort numbers, and drop repeated ones."""
     # Most are sorted already, and NumPy's `unique`, which hashes them, takes many times as long.
     ordered = np.sort(numbers, kind="stable")

@@ -16,9 +16,9 @@ from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnMask,
-    Indices,
     PairInts,
     PairValues,
+    SomeInts,
     group_equal,
     number_pairs,
     ranks_in_runs,
@@ -72,7 +72,7 @@ class _Steps:
     via: Int[np.ndarray, " step"]
     strength: Float[np.ndarray, " step"]
 
-    def at(self, places: Indices) -> "_Steps":
+    def at(self, places: SomeInts) -> "_Steps":
         return _Steps(self.end[places], self.via[places], self.strength[places])
 
 
@@ -86,7 +86,7 @@ class _Chains:
     right_via: Int[np.ndarray, " chain"]
     strength: Float[np.ndarray, " chain"]
 
-    def at(self, places: Indices | Bool[np.ndarray, " chain"]) -> "_Chains":
+    def at(self, places: SomeInts | Bool[np.ndarray, " chain"]) -> "_Chains":
         return _Chains(*(values[places] for values in vars(self).values()))
 
 

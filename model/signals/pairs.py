@@ -18,7 +18,7 @@ Ints = Int[np.ndarray, "*shape"]
 Floats = Float[np.ndarray, "*shape"]
 Masks = Bool[np.ndarray, "*shape"]
 KeyInts = Int[np.ndarray, " key"]
-Indices = Int[np.ndarray, " _"]
+SomeInts = Int[np.ndarray, " _"]
 Vectors = Float32[np.ndarray, "column width"]
 """Numbers or marks of pairs, of columns, arrays of any shape, key columns, indices, and vectors."""
 
@@ -107,7 +107,7 @@ def find_among(
     return at, ordered[at] == wanted
 
 
-def group_equal(numbers: Int[np.ndarray, " item"]) -> list[Indices]:
+def group_equal(numbers: Int[np.ndarray, " item"]) -> list[SomeInts]:
     """Return the positions of each distinct number that is not negative, in ascending order.
 
     >>> [group.tolist() for group in group_equal(np.array([4, -1, 0, 4]))]
@@ -155,7 +155,7 @@ def number_pairs(left: Ints, right: Ints, count: int) -> Ints:
     >>> number_pairs(np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32), 3).tolist()
     [1, 6]
     """
-    # Indices may have 32 bits, which the product of two exceeds in large lakes.
+    # SomeInts may have 32 bits, which the product of two exceeds in large lakes.
     return np.multiply(left, count, dtype=np.int64) + right
 
 
@@ -245,7 +245,7 @@ class PairValues(SparsePairs):
         """For each requested pair, return whether it is stored."""
         return self.of(left, right) > 0
 
-    def partners(self, column: int) -> Indices:
+    def partners(self, column: int) -> SomeInts:
         """Return all columns that are paired with a given column, in ascending order."""
         return self.right[self.starts[column] : self.starts[column + 1]]
 

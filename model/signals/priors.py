@@ -13,9 +13,9 @@ from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnMask,
-    Indices,
     KeyInts,
     PairValues,
+    SomeInts,
 )
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Pair
 
@@ -41,7 +41,7 @@ class CatalogPriors:
     # Columns whose rows were counted, in this run or by the catalog's profile. All other columns
     # have uniqueness and completeness 0.
     counted: ColumnMask
-    declared_unique: Indices
+    declared_unique: SomeInts
     # Probability of a join by declarations and SQL queries alone, whatever people decided.
     join_probability: PairValues
     # Pairs that are declared, related or accepted, and not rejected; each has the value 1.

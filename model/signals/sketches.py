@@ -19,11 +19,11 @@ from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     ColumnMask,
     Floats,
-    Indices,
     MeasuredPairs,
     PairFloats,
     PairInts,
     Partition,
+    SomeInts,
     chunks,
     number_distinct,
     search_slices,
@@ -90,7 +90,7 @@ class SketchArrays:
         return MeasuredPairs(left, right, shared, self.containment(left, right, shared))
 
 
-def concatenate_sketches(sketches: Sequence[bytes]) -> tuple[_Hashes, Indices]:
+def concatenate_sketches(sketches: Sequence[bytes]) -> tuple[_Hashes, SomeInts]:
     """Concatenate the hashes of all columns, and compute where each column starts."""
     hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
     sizes = np.array([len(sketch) // _HASH_BYTES for sketch in sketches], dtype=np.int64)

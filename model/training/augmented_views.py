@@ -30,10 +30,10 @@ from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     ColumnMask,
-    Indices,
     KeyInts,
     PairInts,
     PairValues,
+    SomeInts,
     group_equal,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -54,7 +54,7 @@ def split_columns(
     """Choose two overlapping subsets of each table's columns; both contain the `needed` columns."""
     # With equal subsets, the network could recognise a table by its other columns, and would learn
     # to find tables instead of columns.
-    halves: tuple[list[Indices], ...] = [needed], [needed]
+    halves: tuple[list[SomeInts], ...] = [needed], [needed]
     for table in np.unique(lake.table_of[needed]):
         others = np.setdiff1d(lake.columns_of[table], needed)
         count = min(len(others), int(random.integers(_COMPANIONS + 1)))
@@ -104,7 +104,7 @@ _SIMILAR = 0.3
 """Containment above which two columns may be joinable, and therefore form no negative pair."""
 
 
-def _draw(pairs: PairValues, column: int, random: _Random) -> Indices:
+def _draw(pairs: PairValues, column: int, random: _Random) -> SomeInts:
     """Draw one random partner of a column; return an empty array if the column has none."""
     partners = pairs.partners(column)
     return random.choice(partners, size=1) if len(partners) else partners
@@ -388,8 +388,8 @@ def _join(data: ViewSource, left: _View, right: _View, random: _Random) -> Batch
     """Combine two views into one batch, which needs only one forward pass."""
     # Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
     # contains columns of both. A domain with a single column in the view is no hyperedge.
-    within: list[Indices] = []
-    across: list[Indices] = []
+    within: list[SomeInts] = []
+    across: list[SomeInts] = []
     positions = []
     method = data.config.setting
     for view, start in ((left, 0), (right, len(left.columns))):

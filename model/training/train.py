@@ -22,7 +22,7 @@ from datahub_hyperjoin.model.network.hin import (
     to_device,
 )
 from datahub_hyperjoin.model.saved.journal import Journal, TrainingState
-from datahub_hyperjoin.model.signals.pairs import Indices, KeyInts
+from datahub_hyperjoin.model.signals.pairs import KeyInts, SomeInts
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
 
 _Cosines = Float[Tensor, "pair candidate"]
@@ -76,7 +76,7 @@ def measure_cosines(network: HIN, pairs: PairBatch) -> _Cosines:
     return queries @ embeddings.index_select(0, pairs.candidates).T
 
 
-def hold_out(keys: KeyInts, share: float, random: np.random.Generator) -> tuple[Indices, Indices]:
+def hold_out(keys: KeyInts, share: float, random: np.random.Generator) -> tuple[SomeInts, SomeInts]:
     """Split the key columns into keys for training and keys for validation."""
     # If there are too few to hold any out, all keys are in both parts.
     count = min(int(len(keys) * share), _MOST)
