@@ -146,7 +146,7 @@ class Table:
     """Paths of the columns that the catalog marks as personal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Lengths:
     """The lengths of a column's values, in characters."""
 
@@ -156,7 +156,10 @@ class Lengths:
     longest: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_NO_LENGTHS = Lengths(shortest=0, mean=0.0, longest=0)
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """A pattern of letters and digits that values follow.
 
@@ -169,7 +172,7 @@ class Pattern:
     """Share of the sampled values that have this shape, in [0, 1]."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ColumnProfile:
     """A summary of a column, computed in one pass over its table."""
 
@@ -177,20 +180,20 @@ class ColumnProfile:
     position: int
     """Position of the column in the table, from 0."""
     type: DataType
-    rows: int
-    nulls: int
+    rows: int = 0
+    nulls: int = 0
     """Number of rows without a value; empty strings are nulls."""
-    distinct: int
+    distinct: int = 0
     """Number of distinct values in normal form: exact up to the sketch's size, then an estimate."""
-    sketch: bytes
+    sketch: bytes = b""
     """The k smallest 64-bit hashes of the normal forms, ascending, as little-endian uint64."""
-    sample: Sequence[str]
+    sample: Sequence[str] = ()
     """The distinct values with the smallest hashes, as written. The samples of columns that share
     values therefore tend to overlap. Stored and transferred profiles hold `PackedTexts`."""
-    counts: tuple[int, ...]
+    counts: tuple[int, ...] = ()
     """Number of rows that hold each value of the sample."""
-    lengths: Lengths
-    patterns: tuple[Pattern, ...]
+    lengths: Lengths = _NO_LENGTHS
+    patterns: tuple[Pattern, ...] = ()
     """The most frequent patterns, the most frequent first."""
     personal: str = ""
     """Why the column's values count as personal; empty if they do not. If they do, the sample holds
@@ -249,9 +252,6 @@ class TableProfile:
     """The hash function of the sketches. All tables of a run use the same one."""
 
 
-_NO_LENGTHS = Lengths(shortest=0, mean=0.0, longest=0)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedTable:
     """A table whose columns are known but whose rows were not read."""
@@ -273,18 +273,6 @@ def describe_columns(
     ('tailnum', 0, 0)
     """
     return tuple(
-        ColumnProfile(
-            id=ColumnId(table, path),
-            position=position,
-            type=declared,
-            rows=0,
-            nulls=0,
-            distinct=0,
-            sketch=b"",
-            sample=(),
-            counts=(),
-            lengths=_NO_LENGTHS,
-            patterns=(),
-        )
+        ColumnProfile(ColumnId(table, path), position, declared)
         for position, (path, declared) in enumerate(columns)
     )

@@ -164,19 +164,7 @@ def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> 
 
 def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile:
     """Build a profile without values for a column whose values cannot be compared."""
-    return ColumnProfile(
-        id=id_,
-        position=column.position,
-        type=column.opaque or DataType.NESTED,
-        rows=rows,
-        nulls=0,
-        distinct=0,
-        sketch=b"",
-        sample=(),
-        counts=(),
-        lengths=Lengths(shortest=0, mean=0.0, longest=0),
-        patterns=(),
-    )
+    return ColumnProfile(id_, column.position, column.opaque or DataType.NESTED, rows)
 
 
 def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:

@@ -29,24 +29,25 @@ from datahub_hyperjoin.tables import (
 )
 from datahub_hyperjoin.value_forms import Notation
 
+_LENGTHS = pa.struct({"shortest": pa.int64(), "mean": pa.float64(), "longest": pa.int64()})
+_PATTERN = pa.struct({"shape": pa.string(), "share": pa.float64()})
 _COLUMN = pa.struct(
     {
         "path": pa.string(),
         "position": pa.int32(),
         "type": pa.string(),
-        "rows": pa.int64(),
-        "nulls": pa.int64(),
-        "distinct": pa.int64(),
+        **dict.fromkeys(("rows", "nulls", "distinct"), pa.int64()),
         "sketch": pa.binary(),
         "sample": pa.list_(pa.string()),
         "counts": pa.list_(pa.int64()),
-        "lengths": pa.struct({"shortest": pa.int64(), "mean": pa.float64(), "longest": pa.int64()}),
-        "patterns": pa.list_(pa.struct({"shape": pa.string(), "share": pa.float64()})),
+        "lengths": _LENGTHS,
+        "patterns": pa.list_(_PATTERN),
         "personal": pa.string(),
         "notation": pa.string(),
         "form_sketch": pa.binary(),
     }
 )
+"""The fields of `ColumnProfile`, in their order."""
 PROFILE_ROW = pa.schema(
     {
         "rows": pa.int64(),
@@ -57,6 +58,7 @@ PROFILE_ROW = pa.schema(
 )
 """A table profile, without the table itself."""
 
+_CLASSES: Mapping[pa.DataType, Callable[..., object]] = {_LENGTHS: Lengths, _PATTERN: Pattern}
 _TYPES = {type_.value: type_ for type_ in DataType}
 _NOTATIONS = {notation.value: notation for notation in Notation}
 _GETTERS: Mapping[str, Callable[[ColumnProfile], object]] = {
@@ -82,55 +84,19 @@ def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfil
     columns = _column_profiles(owners, rows["columns"].flatten())
     return [
         TableProfile(
-            table=table, columns=tuple(columns[begin:end]), rows=count, notes=notes, fault=fault
+            table=table, columns=tuple(columns[begin:end]), rows=rows_, notes=notes, fault=fault
         )
-        for table, (begin, end), count, notes, fault in fields
+        for table, (begin, end), rows_, notes, fault in fields
     ]
 
 
 def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[ColumnProfile]:
-    """Convert Arrow rows to column profiles.
-
-    Arrow's `to_pylist` would build a dict for each row.
-    """
-    converters = [_FROM_ARROW.get(field.name, _to_list) for field in _COLUMN]
-    columns = zip(converters, rows.flatten(), strict=True)
-    fields = zip(tables, *(convert(array) for convert, array in columns), strict=True)
-    return [
-        ColumnProfile(
-            id=ColumnId(table, path),
-            position=position,
-            type=_TYPES[type_],
-            rows=count,
-            nulls=nulls,
-            distinct=distinct,
-            sketch=sketch,
-            sample=sample,
-            counts=counts,
-            lengths=Lengths(**lengths),
-            patterns=tuple([Pattern(**pattern) for pattern in patterns]),
-            personal=personal,
-            notation=_NOTATIONS.get(notation),
-            form_sketch=form_sketch,
-        )
-        for (
-            table,
-            path,
-            position,
-            type_,
-            count,
-            nulls,
-            distinct,
-            sketch,
-            sample,
-            counts,
-            lengths,
-            patterns,
-            personal,
-            notation,
-            form_sketch,
-        ) in fields
-    ]
+    # Arrow's `to_pylist` would build a dict for each row.
+    paths, *fields = (
+        _FROM_ARROW.get(field.name, _to_list)(array)
+        for field, array in zip(_COLUMN, rows.flatten(), strict=True)
+    )
+    return [*map(ColumnProfile, map(ColumnId, tables, paths), *fields)]
 
 
 def _to_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
@@ -147,19 +113,12 @@ def _to_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 
 def _to_list(array: pa.Array) -> list[Any]:
-    """Convert an Arrow array to a Python list.
-
-    Inner lists become tuples.
-
-    This is faster than Arrow's `to_pylist`.
-    """
+    """Convert an Arrow array to a list, with tuples in it, faster than Arrow's `to_pylist`."""
     if pa.types.is_list(array.type):
         items = _to_list(array.flatten())
         return [tuple(items[begin:end]) for begin, end in pairwise(_bounds(array))]
     if pa.types.is_struct(array.type):
-        names = [field.name for field in array.type]
-        fields = zip(*map(_to_list, array.flatten()), strict=True)
-        return [dict(zip(names, values, strict=True)) for values in fields]
+        return [*map(_CLASSES[array.type], *map(_to_list, array.flatten()))]
     if pa.types.is_string(array.type):
         # Columns have the same names, types and patterns: one object serves all.
         distinct = array.dictionary_encode(null_encoding="encode")
@@ -178,7 +137,11 @@ def _to_packed(lists: pa.ListArray) -> list[PackedTexts]:
     ]
 
 
-_FROM_ARROW: Mapping[str, Callable[[pa.Array], list[Any]]] = {"sample": _to_packed}
+_FROM_ARROW: Mapping[str, Callable[[pa.Array], list[Any]]] = {
+    "sample": _to_packed,
+    "type": lambda types: [_TYPES[type_] for type_ in _to_list(types)],
+    "notation": lambda notations: [_NOTATIONS.get(notation) for notation in _to_list(notations)],
+}
 """Functions that convert the stored fields which a profile does not hold as Python's own types."""
 
 
