@@ -26,7 +26,7 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.memory import exempt_imports, limited_memory
 from datahub_hyperjoin.spark.processes import run_in_processes
 from datahub_hyperjoin.spark.read import with_absolute_paths
-from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.visible import logger_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _MIN_TASKS = 8
 _OPENING_BYTES = 1 << 13
 """Cost of opening a table, expressed as bytes read."""
 
-_Item = TypeVar("_Item")
 _Found = TypeVar("_Found")
 
 
@@ -186,19 +185,9 @@ class OwnProcesses:
         # This process can hold all values, so one partition has them all.
         return count(self.map_parts(job, requests))
 
-    def readable(self, job: TableJob[Request], requests: Sequence[Request]) -> list[Request]:
-        """After a job has failed, return the requests whose tables can be read."""
-        del job
-        return [*requests]
-
-    def map_rows(
-        self,
-        rows: pa.Table,
-        function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-        schema: pa.Schema,
-    ) -> pa.Table:
-        """Convert the rows of tasks."""
-        return pa.Table.from_batches(function(iter(rows.to_batches())), schema)
+    def unreadable(self, job: TableJob[Request], requests: Sequence[Request]) -> set[TableId]:
+        """After a job has failed, return the tables that cannot be read."""
+        raise NotImplementedError  # no job fails
 
     @contextmanager
     def sql(self, **rows: pa.Table) -> Iterator["_DuckDB"]:
@@ -232,11 +221,6 @@ def locate(requests: Sequence[Request]) -> list[Request]:
     return [replace(each, table=table) for each, table in zip(requests, tables, strict=True)]
 
 
-def pack_requests(requests: Sequence[Request]) -> list[list[Request]]:
-    """Group requests into tasks of similar duration."""
-    return pack(requests, lambda request: request.table)
-
-
 def read_in_task(job: TableJob[Request], requests: Iterable[Request]) -> Iterator[pa.RecordBatch]:
     """Read whole tables in a process that one of them may end."""
     exempt_imports()
@@ -254,27 +238,26 @@ def _read_here(job: TableJob[Request], requests: Sequence[Request]) -> pa.Table:
 
 
 def _read_in_processes(job: TableJob[Request], requests: Sequence[Request]) -> pa.Table:
-    tasks = pack_requests(requests)
+    tasks = pack(requests)
     logger.info("Reading %s tables in %s tasks", len(requests), len(tasks))
     sizes = [request.table.size for request in requests]
     return run_in_processes(tasks, partial(read_in_task, job), job.schema, sizes=sizes)
 
 
-def pack(items: Sequence[_Item], table_of: Callable[[_Item], Table]) -> list[list[_Item]]:
+def pack(requests: Sequence[Request]) -> list[list[Request]]:
     """Group what is read of tables into Spark tasks of similar duration.
 
     The largest table first, each into the group that is lightest so far (Graham, "Bounds on
     multiprocessing timing anomalies", 1969). Files are packed into groups of about 16 MiB. A
     database gets at most as many groups as it may have connections, because each task opens one.
     """
-    by_database: dict[Database | None, list[tuple[int, _Item]]] = defaultdict(list)
-    for item in items:
-        table = table_of(item)
+    by_database: dict[Database | None, list[tuple[int, Request]]] = defaultdict(list)
+    for request in requests:
         # Opening a file takes time even if it is empty, so thousands of tiny tables need several
         # tasks.
-        weighed = table.size + _OPENING_BYTES, item
-        by_database[database_of(table.location)].append(weighed)
-    groups: list[tuple[int, list[_Item]]] = []
+        weighed = request.table.size + _OPENING_BYTES, request
+        by_database[database_of(request.table.location)].append(weighed)
+    groups: list[tuple[int, list[Request]]] = []
     for database, members in by_database.items():
         needed = max(_MIN_TASKS, sum(weight for weight, _ in members) // _TASK_BYTES)
         groups += _balance(members, most=database.max_connections if database else needed)
@@ -282,9 +265,11 @@ def pack(items: Sequence[_Item], table_of: Callable[[_Item], Table]) -> list[lis
     return [group for _, group in sorted(groups, key=lambda group: -group[0])]
 
 
-def _balance(members: Sequence[tuple[int, _Item]], *, most: int) -> list[tuple[int, list[_Item]]]:
+def _balance(
+    members: Sequence[tuple[int, Request]], *, most: int
+) -> list[tuple[int, list[Request]]]:
     """Divide weighed items into at most `most` groups, each with its total weight."""
-    lightest: list[tuple[int, int, list[_Item]]]
+    lightest: list[tuple[int, int, list[Request]]]
     lightest = [(0, number, []) for number in range(min(len(members), most))]
     for weight, item in sorted(members, key=lambda member: -member[0]):
         total, number, group = lightest[0]

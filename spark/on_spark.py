@@ -32,7 +32,7 @@ from datahub_hyperjoin.spark.executor import (
     Request,
     TableJob,
     locate,
-    pack_requests,
+    pack,
     read_in_task,
     run_in_halves,
 )
@@ -162,26 +162,22 @@ class OnSpark:
             return run(requests)
         except SPARK_ERRORS:
             # One table fails the job if many tasks read it or if it crashes its worker.
-            return run(self.readable(job, requests, failed=True))
+            lost = self.unreadable(job, requests, failed=True)
+            return run([request for request in requests if request.table.id not in lost])
 
-    def readable(
+    def unreadable(
         self, job: TableJob[Request], requests: Sequence[Request], *, failed: bool = False
-    ) -> list[Request]:
-        """Return the requests whose tables Spark can read, after a job with all of them has failed.
+    ) -> set[TableId]:
+        """Return the tables that Spark cannot read, after a job with all of them has failed.
 
         Halving them costs about two jobs for each level, while one job for each would take hours.
         """
         if not failed and self._can_read(job, requests):
-            return [*requests]
+            return set()
         half = len(requests) // 2
-        parts = (requests[:half], requests[half:]) if half else ()
-        return [request for part in parts for request in self.readable(job, part)]
-
-    def map_rows(
-        self, rows: DataFrame, function: Callable[[_Batches], _Batches], schema: pa.Schema
-    ) -> DataFrame:
-        """Convert the rows of tasks."""
-        return rows.mapInArrow(function, from_arrow_schema(schema))
+        if not half:
+            return {request.table.id for request in requests}
+        return self.unreadable(job, requests[:half]) | self.unreadable(job, requests[half:])
 
     @contextmanager
     def sql(self, **rows: pa.Table | DataFrame) -> Iterator["_SparkSQL"]:
@@ -274,7 +270,7 @@ class OnSpark:
         return self.read_frame(job, request, frame.coalesce(tasks) if tasks else frame, columns)
 
     def _read_whole(self, job: TableJob[Request], requests: Sequence[Request]) -> DataFrame:
-        tasks = pack_requests(requests)
+        tasks = pack(requests)
         logger.info("Reading %s tables in %s tasks", len(requests), len(tasks))
         return map_tasks(self.session, tasks, partial(read_in_task, job), job.schema)
 

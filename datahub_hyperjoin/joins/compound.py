@@ -27,6 +27,11 @@ class Bridge:
     right: ColumnId
 
     @property
+    def columns(self) -> tuple[ColumnId, ...]:
+        """The columns that the join compares, from left to right."""
+        return self.left, self.left_via, self.right_via, self.right
+
+    @property
     def crosswalk(self) -> TableId:
         """The table that serves as the crosswalk."""
         return self.left_via.table

@@ -85,7 +85,7 @@ class DataReader:
 
     def bridges(self, bridges: Sequence[Bridge]) -> dict[Bridge, Evidence]:
         """Measure joins through crosswalks."""
-        stored = self.store.bridge_evidence(bridges, self.tables)
+        stored = self.store.evidence(bridges, self.tables)
         changed = [bridge for bridge in bridges if bridge not in stored]
         measured: Mapping[Bridge, Evidence] = {}
         if changed:
@@ -103,7 +103,7 @@ class DataReader:
                 note_unread=self.note_unread,
             )
         evidence = {**stored, **measured}
-        self.store.keep_bridge_evidence(evidence, self.tables)
+        self.store.keep_evidence(evidence, self.tables)
         return evidence
 
     def _tables_of(self, columns: Iterable[ColumnId]) -> list[Table]:

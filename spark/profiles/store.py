@@ -35,13 +35,13 @@ from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)
 
-_PROFILES_FILE, _EVIDENCE_FILE = "profiles.parquet", "evidence.parquet"
-_BRIDGES_FILE = "crosswalks.parquet"
+_PROFILES_FILE = "profiles.parquet"
 _RESULTS_FOLDER, _KEYS_FILE = "unfinished", "keys.json"
 """The folder with an unfinished run's profiles, and the file with the store keys of the tables that
 the run profiled."""
-_Compared = TypeVar("_Compared", bound=Hashable)
-"""The subject of evidence: a pair, or a join through a crosswalk."""
+_Compared = TypeVar("_Compared", bound=Pair | Bridge)
+_Ways = Mapping[_Compared, str] | None
+"""How pairs are compared; None for joins through crosswalks, which are in a file of their own."""
 _Item = TypeVar("_Item", bound=Hashable)
 _Result = TypeVar("_Result")
 _BATCH = 1 << 8
@@ -116,37 +116,37 @@ class Store:
         if self._folder is not None:
             (self._folder / _PROFILES_FILE).unlink(missing_ok=True)
             self._discard_results()
-            shutil.rmtree(self._folder / _RESULTS_FOLDER, ignore_errors=True)
 
     def evidence(
-        self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
-    ) -> dict[Pair, Evidence]:
-        """Return the stored evidence of pairs whose tables and ways of comparison are unchanged."""
-        return self._read_evidence(_EVIDENCE_FILE, _pair_keys(pairs, tables, ways))
+        self, compared: Sequence[_Compared], tables: Sequence[Table], ways: _Ways[_Compared] = None
+    ) -> dict[_Compared, Evidence]:
+        """Return the stored evidence of what has unchanged tables and ways of comparison."""
+        batches = self._read(_evidence_file(ways), _EVIDENCE_SCHEMA)
+        by_key = {row.pop("key"): row for batch in batches for row in batch.to_pylist()}
+        keys = _evidence_keys(compared, tables, ways)
+        return {each: _evidence(by_key[key]) for each, key in keys.items() if key in by_key}
 
     def keep_evidence(
-        self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
+        self,
+        evidence: Mapping[_Compared, Evidence],
+        tables: Sequence[Table],
+        ways: _Ways[_Compared] = None,
     ) -> None:
-        """Replace the stored evidence for pairs with this run's evidence."""
-        self._write_evidence(_EVIDENCE_FILE, evidence, _pair_keys([*evidence], tables, ways))
-
-    def bridge_evidence(
-        self, bridges: Sequence[Bridge], tables: Sequence[Table]
-    ) -> dict[Bridge, Evidence]:
-        """Return the stored evidence for joins through crosswalks."""
-        return self._read_evidence(_BRIDGES_FILE, _bridge_keys(bridges, tables))
-
-    def keep_bridge_evidence(
-        self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
-    ) -> None:
-        """Replace the stored evidence for joins through crosswalks with this run's evidence."""
-        self._write_evidence(_BRIDGES_FILE, evidence, _bridge_keys([*evidence], tables))
+        """Replace the stored evidence with this run's evidence."""
+        keys = _evidence_keys([*evidence], tables, ways)
+        found = [evidence[compared] for compared in keys]
+        # By columns: `asdict` would copy each of a million measures on its own.
+        columns = {
+            field: [getattr(each, field) for each in found] for field in _EVIDENCE_SCHEMA.names[1:]
+        }
+        columns["cardinality"] = [each.cardinality.value for each in found]
+        rows = pa.Table.from_pydict({"key": [*keys.values()], **columns}, schema=_EVIDENCE_SCHEMA)
+        self._write(_evidence_file(ways), rows)
 
     def results(self, name: str) -> dict[str, str]:
         """Return the stored results of one kind, such as `lost_tables`, as JSON texts by key."""
         batches = self._read(f"{name}.parquet", _RESULT_SCHEMA)
-        rows = (row for batch in batches for row in batch.to_pylist())
-        return {row["key"]: row["json"] for row in rows}
+        return {row["key"]: row["json"] for batch in batches for row in batch.to_pylist()}
 
     def keep_results(self, name: str, results: Mapping[str, str]) -> None:
         """Replace the stored results of one kind with this run's results."""
@@ -196,24 +196,6 @@ class Store:
             return
         for folder in sorted((self._folder / _RESULTS_FOLDER).glob("*")):
             yield from _unfinished_profiles(folder, self._note_damaged)
-
-    def _read_evidence(self, name: str, keys: Mapping[_Compared, str]) -> dict[_Compared, Evidence]:
-        batches = self._read(name, _EVIDENCE_SCHEMA)
-        rows = [row for batch in batches for row in batch.to_pylist()]
-        by_key = {row.pop("key"): row for row in rows}
-        return {compared: _evidence(by_key[key]) for compared, key in keys.items() if key in by_key}
-
-    def _write_evidence(
-        self, name: str, evidence: Mapping[_Compared, Evidence], keys: Mapping[_Compared, str]
-    ) -> None:
-        found = [evidence[compared] for compared in keys]
-        # By columns: `asdict` would copy each of a million measures on its own.
-        columns = {
-            field: [getattr(each, field) for each in found] for field in _EVIDENCE_SCHEMA.names[1:]
-        }
-        columns["cardinality"] = [each.cardinality.value for each in found]
-        rows = {"key": [*keys.values()], **columns}
-        self._write(name, pa.Table.from_pydict(rows, schema=_EVIDENCE_SCHEMA))
 
     def _read(self, name: str, schema: pa.Schema) -> list[pa.RecordBatch]:
         if self._folder is None or self._ignores_content or not (self._folder / name).exists():
@@ -274,28 +256,22 @@ def table_key(table: Table, *settings: str) -> str:
     return sha256(repr(parts).encode()).hexdigest()
 
 
-def _pair_keys(
-    pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
-) -> dict[Pair, str]:
-    """Return a store key for each pair, based on both tables and on how values are compared."""
-    states = {table.id: table_key(table) for table in tables if table.state}
-    keys = {}
-    for pair in pairs:
-        if all(column.table in states for column in pair):
-            ends = [(states[column.table], column.path) for column in pair]
-            keys[pair] = sha256(repr([*ends, ways.get(pair, "")]).encode()).hexdigest()
-    return keys
+def _evidence_file(ways: _Ways[_Compared]) -> str:
+    return "crosswalks.parquet" if ways is None else "evidence.parquet"
 
 
-def _bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
-    """Return a store key for each join through a crosswalk."""
+def _evidence_keys(
+    compared: Sequence[_Compared], tables: Sequence[Table], ways: _Ways[_Compared]
+) -> dict[_Compared, str]:
+    """Return store keys, based on the tables and on how values are compared."""
     states = {table.id: table_key(table) for table in tables if table.state}
-    keys = {}
-    for bridge in bridges:
-        columns = (bridge.left, bridge.left_via, bridge.right_via, bridge.right)
+    keys: dict[_Compared, str] = {}
+    for each in compared:
+        columns = [*each] if isinstance(each, tuple) else [*each.columns]
         if all(column.table in states for column in columns):
-            parts = [(states[column.table], column.path) for column in columns]
-            keys[bridge] = sha256(repr(parts).encode()).hexdigest()
+            parts: list[object] = [(states[column.table], column.path) for column in columns]
+            parts += [] if ways is None else [ways.get(each, "")]
+            keys[each] = sha256(repr(parts).encode()).hexdigest()
     return keys
 
 

@@ -7,18 +7,20 @@ multiplies rows costs no more than another.
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from string import Template
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from datahub_hyperjoin.joins import Bridge, Cardinality, Evidence
+from datahub_hyperjoin.joins import Bridge, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.sketch import DistinctValues
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError
 from datahub_hyperjoin.spark.executor import (
@@ -30,13 +32,16 @@ from datahub_hyperjoin.spark.executor import (
 )
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification.counting import (
+    CARDINALITY,
     Counted,
+    HashedValues,
     NoteUnread,
-    hashed_values,
+    in_groups,
     log_unread,
     request_values,
+    texts_among,
 )
-from datahub_hyperjoin.spark.verification.values import HashedColumn, RequestedColumns, hash_rows
+from datahub_hyperjoin.spark.verification.values import HashedColumn, RequestedColumns, hash_columns
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 from datahub_hyperjoin.visible import logger_of
 
@@ -47,10 +52,10 @@ if TYPE_CHECKING:
 
 logger = logger_of(__name__)
 
-VALUE_ROW = pa.schema({"number": pa.int32(), "hash": pa.int64(), "n": pa.int64()})
+_VALUE_ROW = pa.schema({"number": pa.int32(), "hash": pa.int64(), "n": pa.int64()})
 """The hash of a value of a column, and the number of rows of the column, or of a part of it, that
 have the value. Spark has no unsigned numbers, so hashes are signed here."""
-ENTRY_ROW = pa.schema({"crosswalk": pa.int32(), "x": pa.int64(), "y": pa.int64(), "n": pa.int64()})
+_ENTRY_ROW = pa.schema({"crosswalk": pa.int32(), "x": pa.int64(), "y": pa.int64(), "n": pa.int64()})
 """The hashes of the values in two columns, and the number of rows that hold both; the rows of one
 crosswalk may repeat."""
 _LINK_ROW = pa.schema(
@@ -84,15 +89,13 @@ GROUP BY bridge
 """
 
 _AS_WRITTEN = ""
-Sides = tuple[str, str]
+_Sides = tuple[str, str]
 """The paths of two columns of a crosswalk."""
-_Item = TypeVar("_Item", bound=Hashable)
 _DEFAULT_CONFIG = ProfileConfig()
 _NO_TEXTS: AbstractSet[ColumnId] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class MatchCounts:
+class _Matches(NamedTuple):
     """The counts of one column's matching values and rows in a join through a crosswalk."""
 
     values: int = 0
@@ -102,8 +105,7 @@ class MatchCounts:
     rows: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BridgeCounts:
+class _BridgeCounts(NamedTuple):
     """The counts from which the evidence for joins through crosswalks is computed."""
 
     totals: Mapping[int, tuple[int, int]]
@@ -114,42 +116,31 @@ class BridgeCounts:
     shared: Mapping[int, int]
     """For each join, the number of pairs of values that its crosswalk connects."""
 
-    left: Mapping[int, MatchCounts]
-    right: Mapping[int, MatchCounts]
+    left: Mapping[int, _Matches]
+    right: Mapping[int, _Matches]
 
 
-@dataclass(frozen=True, slots=True)
 class _Numbers:
     """Integers that identify columns, crosswalks and joins in Spark rows."""
 
-    ends: Mapping[ColumnId, int]
-    crosswalks: Mapping[tuple[TableId, Sides], int]
-    bridges: Sequence[Bridge]
-
-    @classmethod
-    def of(cls, bridges: Sequence[Bridge]) -> "_Numbers":
-        ends = dict.fromkeys(column for bridge in bridges for column in bridge.pair)
-        crosswalks = dict.fromkeys(map(_crosswalk, bridges))
-        return cls(_numbered(ends), _numbered(crosswalks), bridges)
-
-    def links(self) -> list[tuple[int, int, int, int]]:
-        """For each join, return four integers that identify the join, its columns and crosswalk."""
-        return [
-            (
-                number,
-                self.ends[bridge.left],
-                self.crosswalks[_crosswalk(bridge)],
-                self.ends[bridge.right],
-            )
-            for number, bridge in enumerate(self.bridges)
+    def __init__(self, bridges: Iterable[Bridge]) -> None:
+        self.bridges = [*dict.fromkeys(bridges)]
+        ends = dict.fromkeys(column for bridge in self.bridges for column in bridge.pair)
+        self.ends = {column: number for number, column in enumerate(ends)}
+        crosswalks = dict.fromkeys(map(_crosswalk, self.bridges))
+        self.crosswalks = {crosswalk: number for number, crosswalk in enumerate(crosswalks)}
+        self.links = [
+            (number, self.ends[each.left], self.crosswalks[_crosswalk(each)], self.ends[each.right])
+            for number, each in enumerate(self.bridges)
         ]
+        """The numbers of each join, of its left column, of its crosswalk, of its right column."""
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedCrosswalks(TableRequest):
+class _RequestedCrosswalks(TableRequest):
     """The crosswalks to read from one table."""
 
-    sides: Mapping[Sides, int]
+    sides: Mapping[_Sides, int]
     """Maps the two columns of each crosswalk to the number that identifies the crosswalk."""
 
     texts: Collection[str] = ()
@@ -158,21 +149,36 @@ class RequestedCrosswalks(TableRequest):
     @property
     def paths(self) -> frozenset[str]:
         """The paths of the columns to read."""
-        return frozenset(path for sides in self.sides for path in sides)
+        return frozenset(chain(*self.sides))
 
 
 @dataclass(frozen=True)
-class CrosswalkEntries(TableJob[RequestedCrosswalks]):
+class _ColumnValues(HashedValues):
+    """The job that reads columns, and returns a row for each of their distinct values."""
+
+    schema: ClassVar[pa.Schema] = _VALUE_ROW
+
+    def rows(self, values: Iterable[tuple[int, DistinctValues]]) -> Iterator[pa.RecordBatch]:
+        """Write each value as a row."""
+        for columns in in_groups(values):
+            numbers = np.repeat([number for number, _ in columns], [len(own) for _, own in columns])
+            hashes = np.concatenate([own.hashes.view(np.int64) for _, own in columns])
+            counts = np.concatenate([own.counts for _, own in columns])
+            yield _batch([numbers, hashes, counts], _VALUE_ROW)
+
+
+@dataclass(frozen=True)
+class _CrosswalkEntries(TableJob[_RequestedCrosswalks]):
     """The job that reads the rows of crosswalks, with hashes in place of values.
 
     Other columns are compared by the set of their values. A crosswalk is needed row by row, because
     its rows say which code belongs to which name.
     """
 
-    schema: ClassVar[pa.Schema] = ENTRY_ROW
+    schema: ClassVar[pa.Schema] = _ENTRY_ROW
 
     def read_whole(
-        self, requests: Iterable[RequestedCrosswalks], databases: Databases
+        self, requests: Iterable[_RequestedCrosswalks], databases: Databases
     ) -> Iterator[pa.RecordBatch]:
         """Read tables, and leave out those that are unreadable."""
         for request in requests:
@@ -186,7 +192,7 @@ class CrosswalkEntries(TableJob[RequestedCrosswalks]):
                 continue
             yield from entries
 
-    def read_part(self, part: Part[RequestedCrosswalks]) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part[_RequestedCrosswalks]) -> Iterator[pa.RecordBatch]:
         """Read a part of a table."""
         try:
             stream = part.open()
@@ -217,11 +223,9 @@ def verify_bridges(
         Evidence by bridge, without bridges of which a table cannot be read. See
         `CrosswalkJoin.evidence` for its meaning.
     """
-    numbers = _Numbers.of([*dict.fromkeys(bridges)])
+    numbers = _Numbers(bridges)
     logger.info("Verifying %s joins through crosswalks", len(numbers.bridges))
-    ends: dict[Counted, int] = {
-        (column, _AS_WRITTEN): number for column, number in numbers.ends.items()
-    }
+    ends: dict[Counted, int] = {(each, _AS_WRITTEN): at for each, at in numbers.ends.items()}
     columns = request_values(tables, ends, texts, {})
     crosswalks = _requested_crosswalks(tables, numbers.crosswalks, texts)
     executor = executor_for(session, config)
@@ -232,12 +236,16 @@ def verify_bridges(
         from datahub_hyperjoin.spark.native.frames import spark_error_text  # noqa: PLC0415
 
         logger.warning("Not verified: joins through crosswalks. %s", spark_error_text(error))
-        unread = _unreadable(executor, columns, crosswalks)
+        unread = executor.unreadable(_ColumnValues({}), columns)
+        unread |= executor.unreadable(_CrosswalkEntries(), crosswalks)
         # If every table can be read alone, the job failed for another reason, for all of them.
-        requested = {each.table.id for each in columns} | {each.table.id for each in crosswalks}
-        for table in sorted(unread or requested):
+        for table in sorted(unread or {each.table.id for each in (*columns, *crosswalks)}):
             note_unread(table)
-        rest = [each for each in numbers.bridges if unread.isdisjoint(_tables(each))]
+        rest = [
+            each
+            for each in numbers.bridges
+            if unread.isdisjoint((each.left.table, each.crosswalk, each.right.table))
+        ]
         if not unread or not rest:
             return {}
         return verify_bridges(
@@ -248,51 +256,28 @@ def verify_bridges(
     return _evidence(numbers, counts)
 
 
-def _tables(bridge: Bridge) -> set[TableId]:
-    return {bridge.left.table, bridge.crosswalk, bridge.right.table}
-
-
-def _crosswalk(bridge: Bridge) -> tuple[TableId, Sides]:
+def _crosswalk(bridge: Bridge) -> tuple[TableId, _Sides]:
     return bridge.crosswalk, (bridge.left_via.path, bridge.right_via.path)
-
-
-def _numbered(items: Iterable[_Item]) -> dict[_Item, int]:
-    return {item: number for number, item in enumerate(items)}
 
 
 def _requested_crosswalks(
     tables: Sequence[Table],
-    crosswalks: Mapping[tuple[TableId, Sides], int],
+    crosswalks: Mapping[tuple[TableId, _Sides], int],
     texts: AbstractSet[ColumnId],
-) -> list[RequestedCrosswalks]:
-    sides: dict[TableId, dict[Sides, int]] = defaultdict(dict)
+) -> list[_RequestedCrosswalks]:
+    sides: dict[TableId, dict[_Sides, int]] = defaultdict(dict)
     for (table, both), number in crosswalks.items():
         sides[table][both] = number
-    return [
-        RequestedCrosswalks(
-            table,
-            sides[table.id],
-            texts={
-                path
-                for path in chain.from_iterable(sides[table.id])
-                if ColumnId(table.id, path) in texts
-            },
-        )
-        for table in tables
-        if table.id in sides
-    ]
+    found = (_RequestedCrosswalks(each, sides[each.id]) for each in tables if each.id in sides)
+    return [replace(each, texts=texts_among(each, texts)) for each in found]
 
 
 def _entries_of(
-    batches: Iterable[pa.RecordBatch], request: RequestedCrosswalks
+    batches: Iterable[pa.RecordBatch], request: _RequestedCrosswalks
 ) -> Iterator[pa.RecordBatch]:
     """Replace the values in the rows of crosswalks by hashes."""
     for batch in batches:
-        hashed = {
-            path: hash_rows(batch.column(path), is_text=path in request.texts)
-            for path in batch.schema.names
-            if path in request.paths
-        }
+        hashed = hash_columns(batch, request.paths, request.texts)
         for (x, y), number in request.sides.items():
             if x in hashed and y in hashed:
                 yield _entries(hashed[x], hashed[y], number)
@@ -303,47 +288,35 @@ def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
     is_filled = x.is_filled & y.is_filled
     pairs = np.stack([side.hashes[is_filled].view(np.int64) for side in (x, y)])
     distinct, counts = np.unique(pairs, axis=1, return_counts=True)
-    columns = [np.full(len(counts), number), distinct[0], distinct[1], counts]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(values, field.type) for values, field in zip(columns, ENTRY_ROW, strict=True)],
-        schema=ENTRY_ROW,
-    )
+    return _batch([np.full(len(counts), number), *distinct, counts], _ENTRY_ROW)
 
 
-def _unpack_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Unpack hash partitions into rows, one for each column and value."""
-    for batch in batches:
-        for row in batch.to_pylist():
-            numbers = np.frombuffer(row["columns"], "<i4")
-            sizes, hashes, rows = (
-                np.frombuffer(row[name], "<i8") for name in ("sizes", "hashes", "counts")
-            )
-            columns = map(pa.array, (np.repeat(numbers, sizes), hashes, rows))
-            yield pa.RecordBatch.from_arrays([*columns], schema=VALUE_ROW)
+def _batch(columns: Sequence[npt.NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [pa.array(each, field.type) for each, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _count(
     executor: "OwnProcesses | OnSpark",
     numbers: _Numbers,
     columns: Sequence[RequestedColumns],
-    crosswalks: Sequence[RequestedCrosswalks],
-) -> BridgeCounts:
+    crosswalks: Sequence[_RequestedCrosswalks],
+) -> _BridgeCounts:
     """Count the values and rows that match through crosswalks."""
-    parts = executor.map_parts(hashed_values(executor, columns, {}), columns)
-    values = executor.map_rows(parts, _unpack_values, VALUE_ROW)
-    entries = executor.map_parts(CrosswalkEntries(), crosswalks)
-    by_name = zip(_LINK_ROW.names, zip(*numbers.links(), strict=True), strict=True)
+    values = executor.map_parts(_ColumnValues({}), columns)
+    entries = executor.map_parts(_CrosswalkEntries(), crosswalks)
+    by_name = zip(_LINK_ROW.names, zip(*numbers.links, strict=True), strict=True)
     links = pa.Table.from_pydict(dict(by_name), schema=_LINK_ROW)
     with executor.sql(value_rows=values, entry_rows=entries, links=links) as database:
         database.create("end_values", _VALUES)
         database.create("entries", _ENTRIES)
         database.create("linked", _LINKED)
 
-        def reached(**names: str) -> dict[int, MatchCounts]:
+        def reached(**names: str) -> dict[int, _Matches]:
             rows = database.fetch(Template(_REACHED).substitute(names))
-            return {bridge: MatchCounts(*counts) for bridge, *counts in rows}
+            return {bridge: _Matches(*counts) for bridge, *counts in rows}
 
-        return BridgeCounts(
+        return _BridgeCounts(
             totals={number: (values, rows) for number, values, rows in database.fetch(_TOTALS)},
             read={number for (number,) in database.fetch(_READ)},
             shared=dict(database.fetch(_SHARED)),
@@ -352,52 +325,31 @@ def _count(
         )
 
 
-def _unreadable(
-    executor: "OwnProcesses | OnSpark",
-    columns: Sequence[RequestedColumns],
-    crosswalks: Sequence[RequestedCrosswalks],
-) -> set[TableId]:
-    """After a job with all tables has failed, find the tables that cannot be read."""
-    job = hashed_values(executor, columns, {})
-    ends = {each.table.id for each in executor.readable(job, columns)}
-    maps = {each.table.id for each in executor.readable(CrosswalkEntries(), crosswalks)}
-    lost = {each.table.id for each in columns} - ends
-    return lost | ({each.table.id for each in crosswalks} - maps)
-
-
-def _unread(numbers: _Numbers, counts: BridgeCounts) -> list[TableId]:
+def _unread(numbers: _Numbers, counts: _BridgeCounts) -> list[TableId]:
     """List the tables in which a joined column or a crosswalk could not be read."""
     ends, crosswalks = numbers.ends.items(), numbers.crosswalks.items()
     unread = {column.table for column, number in ends if number not in counts.totals}
     return sorted(unread.union(table for (table, _), at in crosswalks if at not in counts.read))
 
 
-def _evidence(numbers: _Numbers, counts: BridgeCounts) -> dict[Bridge, Evidence]:
-    totals, none = counts.totals, MatchCounts()
-    return {
-        numbers.bridges[at]: _evidence_of(
-            counts.shared.get(at, 0),
-            (counts.left.get(at, none), *totals[left_end]),
-            (counts.right.get(at, none), *totals[right_end]),
-        )
-        for at, left_end, crosswalk, right_end in numbers.links()
-        if left_end in totals and crosswalk in counts.read and right_end in totals
-    }
-
-
-def _evidence_of(
-    shared: int, left: tuple[MatchCounts, int, int], right: tuple[MatchCounts, int, int]
-) -> Evidence:
-    """Compute the evidence for a join from the counts of its two columns."""
-    (from_left, left_values, left_rows), (from_right, right_values, right_rows) = left, right
-    sides = ("ONE" if reached.most <= 1 else "N" for reached in (from_right, from_left))
-    return Evidence(
-        shared=shared,
-        left_containment=from_left.values / left_values,
-        right_containment=from_right.values / right_values,
-        cardinality=Cardinality("_".join(sides)),
-        left_fan_out=from_left.rows / left_rows,
-        # The rows of the join are the same from both sides.
-        right_fan_out=from_left.rows / right_rows,
-        rows=from_left.rows,
-    )
+def _evidence(numbers: _Numbers, counts: _BridgeCounts) -> dict[Bridge, Evidence]:
+    totals, none = counts.totals, _Matches()
+    found = {}
+    for at, left_end, crosswalk, right_end in numbers.links:
+        if left_end in totals and crosswalk in counts.read and right_end in totals:
+            left, right = counts.left.get(at, none), counts.right.get(at, none)
+            (left_values, left_rows), (right_values, right_rows) = (
+                totals[left_end],
+                totals[right_end],
+            )
+            found[numbers.bridges[at]] = Evidence(
+                shared=counts.shared.get(at, 0),
+                left_containment=left.values / left_values,
+                right_containment=right.values / right_values,
+                cardinality=CARDINALITY[right.most <= 1, left.most <= 1],
+                left_fan_out=left.rows / left_rows,
+                # The rows of the join are the same from both sides.
+                right_fan_out=left.rows / right_rows,
+                rows=left.rows,
+            )
+    return found

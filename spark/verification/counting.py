@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -30,7 +30,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.sketch import Counts, DistinctValues, merge_values, to_bytes
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError
-from datahub_hyperjoin.spark.executor import OwnProcesses, Part, TableJob, executor_for
+from datahub_hyperjoin.spark.executor import Part, TableJob, TableRequest, executor_for
 from datahub_hyperjoin.spark.verification.values import (
     ColumnTuple,
     RequestedColumns,
@@ -44,8 +44,6 @@ from datahub_hyperjoin.visible import logger_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from datahub_hyperjoin.spark.on_spark import OnSpark
-
 logger = logger_of(__name__)
 
 Counted = tuple[ColumnId, str] | tuple[TableId, ColumnTuple]
@@ -55,27 +53,16 @@ converted, which is empty if they are not; or a tuple of columns of a table."""
 NoteUnread = Callable[[TableId], None]
 """Receives each table that can no longer be read, although it was profiled."""
 
-PARTITION_ROW = pa.schema(
-    {
-        "partition": pa.int32(),
-        "columns": pa.binary(),
-        "sizes": pa.binary(),
-        "hashes": pa.binary(),
-        "counts": pa.binary(),
-    }
-)
+_TYPES = {"columns": "<i4", "sizes": "<i8", "hashes": "<u8", "counts": "<i8"}
+PARTITION_ROW = pa.schema({"partition": pa.int32(), **dict.fromkeys(_TYPES, pa.binary())})
 """Distinct values of one or more columns, or of parts of them, in one hash partition: the numbers
-of the columns as `<i4`, the number of values of each as `<i8`, and the hashes and the row counts of
-the values, column after column, as `<u8` and `<i8`. A column without any value is in one row, to
-show that it was read."""
+of the columns, how many values each has, and the hashes and the row counts of the values, column
+after column. A column without any value is in one row, to show that it was read."""
 
 COUNTS_ROW = pa.schema(
     {
-        "left": pa.int32(),
-        "right": pa.int32(),
-        "shared": pa.int64(),
-        "rows": pa.int64(),
-        "joined": pa.int64(),
+        **dict.fromkeys(("left", "right"), pa.int32()),
+        **dict.fromkeys(("shared", "rows", "joined"), pa.int64()),
     }
 )
 """The counts of one pair; `left` and `right` are the numbers of its columns."""
@@ -91,7 +78,10 @@ _MOST_TOGETHER = 1 << 22
 _PARTITION_BYTES = 1 << 25
 """Approximate size, in bytes, of the share of the tables that one hash partition holds."""
 
+_NumberedValues = tuple[int, DistinctValues]
 _Values = tuple[Hashes, Counts]
+_Row = list[npt.NDArray[Any]]
+"""The arrays of a row of a hash partition."""
 _Numbers = npt.NDArray[np.integer[Any]]
 
 
@@ -118,7 +108,6 @@ def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> Pai
     """Count the shared values and matching rows of two columns.
 
     The counts of a column with itself are its number of distinct values and of rows with a value.
-
 
     Examples:
         >>> import numpy as np
@@ -154,7 +143,7 @@ class CountedPair(NamedTuple):
             shared=both.shared,
             left_containment=_ratio(both.shared, left.shared),
             right_containment=_ratio(both.shared, right.shared),
-            cardinality=_CARDINALITY[left.shared == left.rows, right.shared == right.rows],
+            cardinality=CARDINALITY[left.shared == left.rows, right.shared == right.rows],
             left_fan_out=_ratio(both.joined, left.rows),
             right_fan_out=_ratio(both.joined, right.rows),
             rows=both.joined,
@@ -162,11 +151,11 @@ class CountedPair(NamedTuple):
 
 
 _NONE = PairCounts(0, 0, 0)
-_CARDINALITY: Mapping[tuple[bool, bool], Cardinality] = {
-    (True, True): Cardinality.ONE_ONE,
-    (True, False): Cardinality.ONE_MANY,
-    (False, True): Cardinality.MANY_ONE,
-    (False, False): Cardinality.MANY_MANY,
+_SIDES = {True: "ONE", False: "N"}
+CARDINALITY = {
+    (left, right): Cardinality(f"{_SIDES[left]}_{_SIDES[right]}")
+    for left in _SIDES
+    for right in _SIDES
 }
 """Maps the uniqueness of the left and of the right side to the cardinality of the join."""
 
@@ -180,15 +169,14 @@ class HashedValues(TableJob[RequestedColumns]):
     """The job that reads columns and divides their distinct values into hash partitions."""
 
     synonyms: Mapping[str, Synonyms]
-    partitions: int
+    partitions: int = 1
     schema: ClassVar[pa.Schema] = PARTITION_ROW
 
     def read_whole(
         self, requests: Iterable[RequestedColumns], databases: Databases
     ) -> Iterator[pa.RecordBatch]:
         """Read tables, or the values that an earlier run kept of them."""
-        values = read_values(requests, self.synonyms, databases)
-        yield from partition_values(values, count=self.partitions)
+        yield from self.rows(read_values(requests, self.synonyms, databases))
 
     def read_part(self, part: Part[RequestedColumns]) -> Iterator[pa.RecordBatch]:
         """Read a part of a table, which has not all values to keep."""
@@ -204,19 +192,12 @@ class HashedValues(TableJob[RequestedColumns]):
         # A table without rows counts as unreadable, on whatever route it is read.
         for first in filled:
             paths = readable_paths(stream.columns)
-            values = values_of_rows(chain([first], filled), paths, request, self.synonyms)
-            yield from partition_values(values, count=self.partitions)
+            rows = chain([first], filled)
+            yield from self.rows(values_of_rows(rows, paths, request, self.synonyms))
 
-
-def hashed_values(
-    executor: "OwnProcesses | OnSpark",
-    requests: Sequence[RequestedColumns],
-    synonyms: Mapping[str, Synonyms],
-) -> HashedValues:
-    """Return the job for some requests, with as many partitions as they need."""
-    size = sum(request.table.size for request in requests)
-    needed = size // _PARTITION_BYTES if executor.fewest_partitions > 1 else 1
-    return HashedValues(synonyms, max(executor.fewest_partitions, needed))
+    def rows(self, values: Iterable[_NumberedValues]) -> Iterator[pa.RecordBatch]:
+        """Write the values of numbered columns as rows of the job."""
+        return partition_values(values, count=self.partitions)
 
 
 @dataclass(frozen=True)
@@ -246,9 +227,8 @@ class ValueCounter:
             for left, right in pairs
         ]
         requests = request_values(tables, numbers, texts, value_files(self.config, tables))
-        counts = self._count(
-            requests, {(at, at) for at in numbers.values()}.union(wanted), synonyms
-        )
+        each = {(at, at) for at in numbers.values()}
+        counts = self._count(requests, each.union(wanted), synonyms)
         for request in requests:
             ids = chain(*(ways.values() for ways in request.columns.values()))
             if not any((at, at) in counts for at in (*ids, *request.tuples.values())):
@@ -270,18 +250,13 @@ class ValueCounter:
         if not requests:
             return {}
         executor = executor_for(self.session, self.config)
+        fewest = executor.fewest_partitions
+        size = sum(request.table.size for request in requests)
+        job = HashedValues(synonyms, max(fewest, size // _PARTITION_BYTES) if fewest > 1 else 1)
         count = partial(count_pairs_of_partition, to_count=np.array([*pairs]))
-        job = hashed_values(executor, requests, synonyms)
         rows = executor.count_by_hash(job, requests, count, COUNTS_ROW)
-        columns = (column.to_pylist() for column in rows.columns)
-        return {
-            (left, right): PairCounts(*counts)
-            for left, right, *counts in zip(*columns, strict=True)
-        }
-
-
-def _table_of(where: ColumnId | TableId) -> TableId:
-    return where.table if isinstance(where, ColumnId) else where
+        columns = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+        return {(left, right): PairCounts(*counts) for left, right, *counts in columns}
 
 
 def request_values(
@@ -293,11 +268,12 @@ def request_values(
     """Build one request per table for what is to be counted, each with its number."""
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     tuples: dict[TableId, dict[ColumnTuple, int]] = {}
-    for (where, how), number in numbers.items():
-        if isinstance(how, ColumnTuple):
-            tuples.setdefault(_table_of(where), {})[how] = number
-        elif isinstance(where, ColumnId):
-            columns.setdefault(where.table, {}).setdefault(where.path, {})[how] = number
+    for counted, number in numbers.items():
+        match counted:
+            case (TableId() as table, ColumnTuple() as members):
+                tuples.setdefault(table, {})[members] = number
+            case (ColumnId(table=table, path=path), str(kind)):
+                columns.setdefault(table, {}).setdefault(path, {})[kind] = number
     requests = (
         RequestedColumns(
             table,
@@ -308,32 +284,36 @@ def request_values(
         for table in tables
         if table.id in columns or table.id in tuples
     )
-    return [
-        replace(
-            each,
-            texts=frozenset(path for path in each.paths if ColumnId(each.table.id, path) in texts),
-        )
-        for each in requests
-    ]
+    return [replace(each, texts=texts_among(each, texts)) for each in requests]
 
 
-def partition_values(
-    columns: Iterable[tuple[int, DistinctValues]], *, count: int
-) -> Iterator[pa.RecordBatch]:
+def texts_among(request: TableRequest, texts: AbstractSet[ColumnId]) -> frozenset[str]:
+    """Return the requested columns of a table that are text."""
+    return frozenset(
+        path for path in request.paths or () if ColumnId(request.table.id, path) in texts
+    )
+
+
+def partition_values(columns: Iterable[_NumberedValues], *, count: int) -> Iterator[pa.RecordBatch]:
     """Distribute the distinct values of columns to `count` partitions by hash."""
-    waiting: list[tuple[int, DistinctValues]] = []
+    return (_partition(some, count=count) for some in in_groups(columns))
+
+
+def in_groups(columns: Iterable[_NumberedValues]) -> Iterator[list[_NumberedValues]]:
+    """Group columns by about a million values, which share the rows of a job."""
+    waiting: list[_NumberedValues] = []
     filled = 0
     for column in columns:
         waiting.append(column)
         filled += len(column[1])
         if filled >= _VALUES_AT_ONCE:
-            yield _partition(waiting, count=count)
+            yield waiting
             waiting, filled = [], 0
     if waiting:
-        yield _partition(waiting, count=count)
+        yield waiting
 
 
-def _partition(columns: Sequence[tuple[int, DistinctValues]], *, count: int) -> pa.RecordBatch:
+def _partition(columns: Sequence[_NumberedValues], *, count: int) -> pa.RecordBatch:
     numbers = np.array([number for number, _ in columns], "<i4")
     sizes = np.array([len(values) for _, values in columns])
     hashes = np.concatenate([values.hashes for _, values in columns])
@@ -368,29 +348,21 @@ def _runs(items: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     return np.stack([bounds[:-1], bounds[1:]], axis=1)
 
 
-def _arrays_of(rows: pa.Table) -> Iterator[tuple[_Numbers, Indices, Hashes, Counts]]:
+def _arrays_of(rows: pa.Table) -> Iterator[_Row]:
     """Yield the arrays in each row of a hash partition, without a copy of their values."""
     for batch in rows.to_batches():
         for row in range(len(batch)):
-            content = (
-                batch[name][row].as_buffer() for name in ("columns", "sizes", "hashes", "counts")
-            )
-            numbers, sizes, hashes, counts = map(
-                np.frombuffer, content, ("<i4", "<i8", "<u8", "<i8")
-            )
-            yield numbers, sizes, hashes, counts
+            yield [np.frombuffer(batch[name][row].as_buffer(), _TYPES[name]) for name in _TYPES]
 
 
-def _columns_of(
-    rows: Iterable[tuple[_Numbers, Indices, Hashes, Counts]],
-) -> dict[int, _Values]:
+def _columns_of(rows: Iterable[_Row]) -> dict[int, _Values]:
     """Return the values of each column in the rows of one hash partition."""
     found: dict[int, list[_Values]] = {}
     for numbers, sizes, hashes, counts in rows:
-        bounds = bounds_of(sizes).tolist()
-        for at, number in enumerate(numbers.tolist()):
-            values = slice(bounds[at], bounds[at + 1])
-            found.setdefault(number, []).append((hashes[values], counts[values]))
+        for number, (begin, end) in zip(
+            numbers.tolist(), pairwise(bounds_of(sizes).tolist()), strict=True
+        ):
+            found.setdefault(number, []).append((hashes[begin:end], counts[begin:end]))
     return {number: _merged(parts) for number, parts in found.items()}
 
 

@@ -25,7 +25,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.executor import NumberedTable, Part, TableJob, executor_for
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spark.verification.values import HashedColumn, hash_rows, hash_tuples
+from datahub_hyperjoin.spark.verification.values import HashedColumn, hash_columns, hash_tuples
 from datahub_hyperjoin.tables import Table, TableId
 
 _SAMPLE_ROWS = 1 << 15
@@ -94,6 +94,7 @@ def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tup
 
     Examples:
         >>> import pyarrow as pa
+        >>> from datahub_hyperjoin.spark.verification.values import hash_rows
         >>> orders = hash_rows(pa.array([1, 1, 2, 2]), is_text=False)
         >>> lines = hash_rows(pa.array([1, 2, 1, 2]), is_text=False)
         >>> minimal_keys({"order": orders, "line": lines})
@@ -172,9 +173,8 @@ def _first_rows(batches: Iterable[pa.RecordBatch], left: int) -> Iterator[pa.Rec
 def _search_rows(batches: Iterable[pa.RecordBatch], job: _Searched) -> pa.RecordBatch:
     hashed: dict[str, list[HashedColumn]] = {path: [] for path in job.paths}
     for batch in batches:
-        for path in hashed.keys() & {*batch.schema.names}:
-            is_text = path in job.search.texts
-            hashed[path].append(hash_rows(batch.column(path), is_text=is_text))
+        for path, column in hash_columns(batch, job.paths, job.search.texts).items():
+            hashed[path].append(column)
     columns = {
         path: HashedColumn(
             np.concatenate([part.hashes for part in parts]),

@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -93,8 +92,23 @@ def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
     return HashedColumn(hash_values(normal)[codes], filled[codes] & (codes >= 0))
 
 
-def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
+def hash_columns(
+    batch: pa.RecordBatch, paths: Collection[str], texts: Collection[str]
+) -> dict[str, HashedColumn]:
+    """Hash those of some columns that a batch of rows has."""
+    return {
+        path: hash_rows(batch.column(path), is_text=path in texts)
+        for path in batch.schema.names
+        if path in paths
+    }
+
+
+def hash_tuples(
+    columns: Iterable[HashedColumn], shuffled: int | None = None, seed: int = 0
+) -> Hashes:
     """Hash the tuple of each row, and leave out the rows in which a value is missing.
+
+    `shuffled` is the index of a column whose values are shuffled among the rows before.
 
     Examples:
         >>> import pyarrow as pa
@@ -106,51 +120,11 @@ def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
     """
     members = [*columns]
     is_filled = np.logical_and.reduce([member.is_filled for member in members])
-    return _mix([member.hashes[is_filled] for member in members])
-
-
-def _count_tuples(
-    batch: pa.RecordBatch,
-    tuples: Collection[ColumnTuple],
-    texts: Collection[str],
-    seed: int = 0,
-) -> dict[ColumnTuple, DistinctValues]:
-    """For each tuple of columns, count the distinct combinations of values in a batch of rows."""
-    columns = _hash_columns(batch, tuples, texts)
-    return {
-        wanted: _count(_hashes_of(wanted, columns, seed))
-        for wanted in tuples
-        if all(path in columns for path in wanted.paths)
-    }
-
-
-def _hash_columns(
-    batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
-) -> dict[str, HashedColumn]:
-    """Hash the columns of a batch that belong to any of the given column tuples."""
-    needed = {path for wanted in tuples for path in wanted.paths}
-    return {
-        path: hash_rows(batch.column(path), is_text=path in texts)
-        for path in batch.schema.names
-        if path in needed
-    }
-
-
-def _hashes_of(wanted: ColumnTuple, columns: Mapping[str, HashedColumn], seed: int) -> Hashes:
-    members = [columns[path] for path in wanted.paths]
-    if wanted.shuffled is None:
-        return hash_tuples(members)
-    is_filled = np.logical_and.reduce([member.is_filled for member in members])
     hashes = [member.hashes[is_filled] for member in members]
-    # Another seed for each batch, or a table in a fixed rhythm would not be shuffled at all.
-    random = np.random.default_rng(seed)
-    hashes[wanted.shuffled] = random.permutation(hashes[wanted.shuffled])
-    return _mix(hashes)
-
-
-def _mix(hashes: Iterable[Hashes]) -> Hashes:
-    first, *others = hashes
-    mixed = first.copy()
+    if shuffled is not None:
+        # Another seed for each batch, or a table in a fixed rhythm would not be shuffled at all.
+        hashes[shuffled] = np.random.default_rng(seed).permutation(hashes[shuffled])
+    mixed, *others = hashes
     for other in others:
         mixed *= _FACTOR
         mixed ^= mixed >> _SHIFT
@@ -158,9 +132,20 @@ def _mix(hashes: Iterable[Hashes]) -> Hashes:
     return mixed
 
 
-def _count(hashes: Hashes) -> DistinctValues:
-    distinct, counts = np.unique(hashes, return_counts=True)
-    return DistinctValues(distinct, counts.astype(np.int64), pa.nulls(len(distinct), pa.string()))
+def _count_tuples(
+    batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str], *, seed: int
+) -> dict[ColumnTuple, DistinctValues]:
+    """For each tuple of columns, count the distinct combinations of values in a batch of rows."""
+    columns = hash_columns(batch, {path for each in tuples for path in each.paths}, texts)
+    found = {}
+    for each in tuples:
+        if columns.keys() >= {*each.paths}:
+            members = (columns[path] for path in each.paths)
+            hashes, counts = np.unique(
+                hash_tuples(members, each.shuffled, seed), return_counts=True
+            )
+            found[each] = DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
+    return found
 
 
 logger = logger_of(__name__)
@@ -231,19 +216,6 @@ def prune_value_files(config: ProfileConfig, tables: Sequence[Table]) -> None:
         logger.warning("Cannot store results for the next run in %s: %s", folder, error)
 
 
-def kept_bytes(file: Path | None, names: Collection[str]) -> int | None:
-    """Return the number of bytes to load from a file instead of reading its table."""
-    if file is None or not file.exists():
-        return None
-    try:
-        with pa.memory_map(str(file)) as content:
-            sizes = json.loads(pa.ipc.open_stream(content).schema.metadata[_SIZES])
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
-        return None  # damaged, which is reported when it is loaded
-    needed = [sizes.get(name) for name in names]
-    return None if None in needed else 2 * np.uint64().itemsize * sum(needed)
-
-
 def _load_values(file: Path | None) -> TableValues:
     """Load the values that earlier runs kept of a table."""
     if file is None or not file.exists():
@@ -261,7 +233,11 @@ def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
     taken = sum(each.hashes.nbytes for each in values.values())
     if file is None or taken > max(size, _FEW_BYTES):
         return
-    narrow = [each.counts.astype(_count_type(each)) for each in values.values()]
+    # Most values of a key occur once.
+    narrow = [
+        each.counts.astype(np.min_scalar_type(int(each.counts.max(initial=0))))
+        for each in values.values()
+    ]
     rows = {
         "name": [*values],
         "hashes": [each.hashes.astype("<u8").tobytes() for each in values.values()],
@@ -279,11 +255,6 @@ def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
         replace_with_checksum(file, memoryview(content.getvalue()))
     except (StoredFileError, pa.ArrowException, OSError) as error:
         logger.warning("Cannot store results for the next run in %s: %s", file, error)
-
-
-def _count_type(values: DistinctValues) -> np.dtype[Any]:
-    """Return the narrowest type for the counts: most values of a key occur once."""
-    return np.min_scalar_type(int(values.counts.max(initial=0)))
 
 
 def _values(rows: pa.Table, at: int) -> DistinctValues:
@@ -325,7 +296,15 @@ class RequestedColumns(TableRequest):
 
     @property
     def _kept_bytes(self) -> int | None:
-        return kept_bytes(self.kept, self.names)
+        if self.kept is None or not self.kept.exists():
+            return None
+        try:
+            with pa.memory_map(str(self.kept)) as content:
+                sizes = json.loads(pa.ipc.open_stream(content).schema.metadata[_SIZES])
+        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+            return None  # damaged, which is reported when it is loaded
+        needed = [sizes.get(name) for name in self.names]
+        return None if None in needed else 2 * np.uint64().itemsize * sum(needed)
 
     @property
     def names(self) -> AbstractSet[str]:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from datahub_hyperjoin.locations import Database, File, Relation
-from datahub_hyperjoin.spark.executor import pack as pack_items
+from datahub_hyperjoin.spark.executor import NumberedTable
+from datahub_hyperjoin.spark.executor import pack as pack_requests
 from datahub_hyperjoin.tables import Table, TableId
 
 MEGABYTE = 1 << 20
@@ -26,7 +27,8 @@ def tables(sizes: list[int]) -> list[Table]:
 
 
 def pack(lake: list[Table]) -> list[list[int]]:
-    return pack_items(range(len(lake)), lake.__getitem__)
+    groups = pack_requests([NumberedTable(table, index) for index, table in enumerate(lake)])
+    return [[request.index for request in group] for group in groups]
 
 
 @given(st.lists(st.integers(0, 1 << 30), max_size=60))
