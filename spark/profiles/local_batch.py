@@ -58,19 +58,10 @@ _Key = tuple[int, str]
 """A table's index in the batch, and a column's path."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadTable:
+class _ReadTable(NamedTuple):
     """A table that was read, with its columns, its row count and its notes for users."""
 
     table: Table
-    columns: tuple[Column, ...]
-    rows: int
-    notes: tuple[str, ...]
-
-
-class _ReadRows(NamedTuple):
-    """The columns, the row count and the notes of a table whose values were read."""
-
     columns: tuple[Column, ...]
     rows: int
     notes: list[str]
@@ -85,13 +76,22 @@ class ColumnBatch:
         # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
         size = config.sketch_size + 1
         aggregate = partial(aggregate_columns, size=size, value_hash=config.value_hash)
-        self._tables: list[_ReadTable] = []
+        self.members: list[_ReadTable | TableProfile] = []
+        """The tables of the batch; of an unreadable one, its profile."""
         self._columns = AggregateBuffer[_Key](aggregate, size)
         self.is_full = False
         """Whether further tables should be added to another batch."""
 
     def add(self, table: Table) -> None:
-        """Read a table, and add its values to the batch."""
+        """Read a table, and add its values to the batch; if this fails, add a profile with why."""
+        is_view = isinstance(table.location, Relation) and table.location.is_view
+        try:
+            with naming_slow_view(str(table.id), logger.warning) if is_view else nullcontext():
+                self.members.append(self._count(table))
+        except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+            self.members.append(faulty_profile(table, error))
+
+    def _count(self, table: Table) -> _ReadTable:
         counted = None
         if counts_itself(table, self._config):
             # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
@@ -101,40 +101,46 @@ class ColumnBatch:
 
             counted = count_in_database(table, self._databases, self._config)
         if counted is None:
-            columns, rows, notes = self._read(table, None)
-        else:
-            columns, rows, notes = counted.columns, counted.rows, [*counted.notes]
-            if counted.unread:
-                with naming_columns(columns):
-                    notes += self._read(table, counted.unread).notes
-            index = len(self._tables)
-            for path, aggregate in counted.aggregates.items():
-                self._columns.aggregates[index, path] = aggregate
-        self._tables.append(_ReadTable(table, columns, rows, tuple(dict.fromkeys(notes))))
+            return self._read(table, None)
+        notes = [*counted.notes]
+        if counted.unread:
+            with naming_columns(counted.columns):
+                notes += self._read(table, counted.unread).notes
+        for path, aggregate in counted.aggregates.items():
+            self._columns.aggregates[len(self.members), path] = aggregate
+        return _ReadTable(table, counted.columns, counted.rows, notes)
 
-    def _read(self, table: Table, paths: Collection[str] | None) -> "_ReadRows":
+    def _read(self, table: Table, paths: Collection[str] | None) -> _ReadTable:
         """Read all columns of a table, or those in `paths`."""
-        stream = read_table(
-            table,
-            self._databases,
-            max_rows=self._config.max_rows,
-            max_bytes=self._config.max_bytes,
-            paths=paths,
-        )
-        rows = 0
+        most = {"max_rows": self._config.max_rows, "max_bytes": self._config.max_bytes}
+        stream = read_table(table, self._databases, **most, paths=paths)
+        rows, index = 0, len(self.members)
         try:
             for batch in stream.batches:
                 rows += len(batch)
-                self._collect(batch)
+                for path, column in zip(batch.schema.names, batch.columns, strict=True):
+                    self._columns.add((index, path), count_texts(column))
+                if self._columns.is_full:
+                    self.is_full = True
+                    self._columns.flush()
         except Exception:
             # Earlier batches of the table may be in the buffer already.
-            failed = len(self._tables)
-            self._columns.remove(lambda column: column[0] == failed)
+            self._columns.remove(lambda column: column[0] == index)
             raise
-        return _ReadRows(stream.columns, rows, stream.notes)
+        return _ReadTable(table, stream.columns, rows, stream.notes)
 
     def profiles(self) -> list[TableProfile]:
         """Compute the profiles of all tables in the batch."""
+        try:
+            return self._profiles()
+        except Exception as error:  # noqa: BLE001 (the same guard)
+            tables = [member.table for member in self.members]
+            if len(tables) == 1:
+                return [faulty_profile(tables[0], error)]
+            # The error does not tell which table caused it; reading each alone does.
+            return [profile_table(table, self._config, self._databases) for table in tables]
+
+    def _profiles(self) -> list[TableProfile]:
         self._columns.flush()
         columns = [
             CountedColumn(
@@ -142,37 +148,30 @@ class ColumnBatch:
                 column.position,
                 self._columns.aggregates[index, column.path],
             )
-            for index, read in enumerate(self._tables)
+            for index, read in enumerate(self.members)
+            if isinstance(read, _ReadTable)
             for column in read.columns
             if not column.opaque
         ]
         profiles = iter(profile_columns(columns, self._config))
         return [
-            TableProfile(
-                table=read.table,
-                columns=tuple(
-                    hide_personal_values(column, read.table, self._config)
-                    for column in _with_opaque(read, profiles)
-                ),
-                rows=read.rows,
-                notes=read.notes,
-            )
-            for read in self._tables
+            self._profile(each, profiles) if isinstance(each, _ReadTable) else each
+            for each in self.members
         ]
 
-    def _collect(self, batch: pa.RecordBatch) -> None:
-        index = len(self._tables)
-        for path, column in zip(batch.schema.names, batch.columns, strict=True):
-            self._columns.add((index, path), count_texts(column))
-        if self._columns.is_full:
-            self.is_full = True
-            self._columns.flush()
-
-
-def _with_opaque(read: _ReadTable, profiles: Iterator[ColumnProfile]) -> Iterator[ColumnProfile]:
-    for column in read.columns:
-        id_ = ColumnId(read.table.id, column.path)
-        yield opaque_profile(id_, column, rows=read.rows) if column.opaque else next(profiles)
+    def _profile(self, read: _ReadTable, profiles: Iterator[ColumnProfile]) -> TableProfile:
+        columns = (
+            opaque_profile(ColumnId(read.table.id, column.path), column, rows=read.rows)
+            if column.opaque
+            else next(profiles)
+            for column in read.columns
+        )
+        return TableProfile(
+            table=read.table,
+            columns=tuple(hide_personal_values(each, read.table, self._config) for each in columns),
+            rows=read.rows,
+            notes=tuple(dict.fromkeys(read.notes)),
+        )
 
 
 logger = logger_of(__name__)
@@ -198,8 +197,7 @@ class _WholeTables(TableJob[NumberedTable]):
                 yield request.table
 
         for profiles in profile_each(tables(), self.config, databases):
-            yield send_profiles(numbers[: len(profiles)], profiles, self.folder)
-            del numbers[: len(profiles)]
+            yield send_profiles([numbers.pop(0) for _ in profiles], profiles, self.folder)
 
 
 def profile_local_batch(
@@ -244,31 +242,24 @@ def profile_each(
     tables: Iterable[Table], config: ProfileConfig, databases: Databases
 ) -> Iterator[list[TableProfile]]:
     """Profile tables in this process, in batches."""
-    batch, members = ColumnBatch(config, databases), list[tuple[Table, TableProfile | None]]()
+    batch = ColumnBatch(config, databases)
     for table in tables:
-        members.append((table, _try_add(table, batch)))
+        batch.add(table)
         if batch.is_full:
-            yield _profile_batch(batch, members, config, databases)
-            batch, members = ColumnBatch(config, databases), []
-    if members:
-        yield _profile_batch(batch, members, config, databases)
+            yield batch.profiles()
+            batch = ColumnBatch(config, databases)
+    if batch.members:
+        yield batch.profiles()
 
 
 def fault_text(error: Exception) -> str:
     """Return a message that tells users why a table cannot be read."""
     if isinstance(error, MemoryError):
         error = LostWorkerError.by_memory()
-    if isinstance(error, HyperJoinError):
-        return _printable(str(error))
-    return _printable(str(UnreadableTableError.because(f"{type(error).__name__}: {error}")))
-
-
-def _printable(text: str) -> str:
-    """Escape characters that UTF-8 cannot encode.
-
-    File names in another encoding may have some.
-    """
-    return text.encode("utf-8", "backslashreplace").decode()
+    if not isinstance(error, HyperJoinError):
+        error = UnreadableTableError.because(f"{type(error).__name__}: {error}")
+    # File names in another encoding may have characters that UTF-8 cannot encode.
+    return str(error).encode("utf-8", "backslashreplace").decode()
 
 
 def faulty_profile(table: Table, error: Exception) -> TableProfile:
@@ -277,33 +268,6 @@ def faulty_profile(table: Table, error: Exception) -> TableProfile:
     # A header names columns, but does not say their types.
     columns = describe_columns(table.id, ((path, DataType.TEXT) for path in header))
     return TableProfile(table=table, columns=columns, fault=fault_text(error))
-
-
-def _try_add(table: Table, batch: ColumnBatch) -> TableProfile | None:
-    """Add a table to a batch; if this fails, return a profile that says why."""
-    is_view = isinstance(table.location, Relation) and table.location.is_view
-    try:
-        with naming_slow_view(str(table.id), logger.warning) if is_view else nullcontext():
-            batch.add(table)
-    except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return faulty_profile(table, error)
-    return None
-
-
-def _profile_batch(
-    batch: ColumnBatch,
-    members: list[tuple[Table, TableProfile | None]],
-    config: ProfileConfig,
-    databases: Databases,
-) -> list[TableProfile]:
-    try:
-        profiles = iter(batch.profiles())
-    except Exception as error:  # noqa: BLE001 (the same guard)
-        if len(members) == 1:
-            return [faulty_profile(members[0][0], error)]
-        # The error does not tell which table caused it; reading each alone does.
-        return [profile_table(table, config, databases) for table, _ in members]
-    return [faulty or next(profiles) for _, faulty in members]
 
 
 _SOON = 1.0

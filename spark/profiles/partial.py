@@ -12,25 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from typing_extensions import assert_never
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.locations import (
-    CatalogTable,
-    Database,
-    DeltaFolder,
-    File,
-    Folder,
-    IcebergDataFile,
-    IcebergFolder,
-    Relation,
-    database_of,
-)
+from datahub_hyperjoin.locations import Database, Relation, database_of
 from datahub_hyperjoin.spark.columns import (
     SEED,
     Column,
@@ -147,7 +137,7 @@ def _count_part(
     sample: SampleCount | None = None,
 ) -> pa.RecordBatch:
     """Count the rows in one part of a table, and aggregate the part's columns."""
-    aggregates: dict[str, ColumnAggregate] = {}
+    aggregates = defaultdict[str, ColumnAggregate](lambda: EMPTY_AGGREGATE)
     # Readers add notes on rows while they read.
     rows, size, opened = 0, config.sketch_size + 1, len(stream.notes)
     for batch in stream.batches:
@@ -155,18 +145,12 @@ def _count_part(
         texts = [count_texts(column) for column in batch.columns]
         counted = aggregate_columns(texts, size, value_hash=config.value_hash)
         for path, aggregate in zip(batch.schema.names, counted, strict=True):
-            before = aggregates.get(path, EMPTY_AGGREGATE)
-            aggregates[path] = merge_aggregates(before, aggregate, size=size)
+            aggregates[path] = merge_aggregates(aggregates[path], aggregate, size=size)
     notes = [f"{file}: {note}" if file else note for note in stream.notes]
-    count = PartCount(
-        1,
-        rows,
-        notes=tuple(notes[:opened]),
-        row_notes=tuple(notes[opened:]),
-        sample=sample or SampleCount(),
-    )
+    sample = sample or SampleCount()
+    count = PartCount(1, rows, tuple(notes[:opened]), tuple(notes[opened:]), sample=sample)
     columns = {
-        column.path: (column, replace(aggregates.get(column.path, EMPTY_AGGREGATE), rows=rows))
+        column.path: (column, replace(aggregates[column.path], rows=rows))
         for column in stream.columns
     }
     return _part_rows(table, part, {"": count, **columns})
@@ -185,11 +169,8 @@ def _merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig)
     parts = sorted(rows.to_pylist(), key=lambda row: row["part"])
     table, path = parts[0]["table"], parts[0]["path"]
     counted: list[Any] = [pickle.loads(row["counted"]) for row in parts]  # noqa: S301 - ours
-    merged = (
-        _merge_column(tables[table], path, counted, config)
-        if path
-        else reduce(PartCount.__add__, counted)
-    )
+    of_column = partial(_merge_column, tables[table], path, config=config)
+    merged = of_column(counted) if path else reduce(PartCount.__add__, counted)
     row = {"table": table, "path": path, "counted": pickle.dumps(merged)}
     return pa.Table.from_pylist([row], schema=MERGED_ROW)
 
@@ -234,12 +215,8 @@ def _assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0)
         for column in merged
         if isinstance(column, ColumnProfile)
     )
-    return TableProfile(
-        table=table,
-        columns=tuple(sorted(columns, key=lambda column: column.position)),
-        rows=total.rows,
-        notes=tuple(notes),
-    )
+    in_order = tuple(sorted(columns, key=lambda column: column.position))
+    return TableProfile(table=table, columns=in_order, rows=total.rows, notes=tuple(notes))
 
 
 def _merge_column(
@@ -315,7 +292,7 @@ def profile_divided(
     def rows(indices: Sequence[int]) -> DataFrame:
         return executor.read_parts(CountParts(config), [requests[at] for at in indices], parts)
 
-    return _send([*_merge(rows, tables, config, {}, {})], tables, result_folder)
+    return _merge(rows, tables, config, result_folder)
 
 
 def profile_folders(
@@ -337,24 +314,18 @@ def profile_folders(
         return executor.read_files(CountParts(config), requests, files)
 
     counts = Counter(file.table_index for file in shipment.files.values())
-    return _send([*_merge(rows, tables, config, shipment.errors, counts)], tables, result_folder)
-
-
-def _send(
-    profiles: list[TableProfile], tables: Sequence[Table], result_folder: ResultFolder
-) -> list[TableProfile]:
-    with result_folder(tables) as folder:
-        send_profiles(range(len(tables)), profiles, folder)
-    return profiles
+    return _merge(rows, tables, config, result_folder, errors=shipment.errors, files=counts)
 
 
 def _merge(
     rows: Callable[[Sequence[int]], DataFrame],
     tables: Sequence[Table],
     config: ProfileConfig,
-    errors: Mapping[int, TableError],
-    files: Mapping[int, int],
-) -> Iterator[TableProfile]:
+    result_folder: ResultFolder,
+    *,
+    errors: Mapping[int, TableError] = MappingProxyType({}),
+    files: Mapping[int, int] = MappingProxyType({}),
+) -> list[TableProfile]:
     """Count the parts of tables in one Spark job, or more if a table ends its worker."""
     # Nothing to salvage, because Spark merges the counts of all tables at the end.
     counted, lost = run_in_halves(
@@ -363,11 +334,15 @@ def _merge(
         salvage=dict[int, list[bytes]],
     )
     faults = {**errors, **dict.fromkeys(lost, LostWorkerError.by_reading())}
-    for index, table in enumerate(tables):
-        if index in faults:
-            yield TableProfile(table=table, fault=str(faults[index]))
-        else:
-            yield _assemble_profile(table, counted.get(index, []), files=files.get(index, 0))
+    profiles = [
+        TableProfile(table=table, fault=str(faults[index]))
+        if index in faults
+        else _assemble_profile(table, counted.get(index, []), files=files.get(index, 0))
+        for index, table in enumerate(tables)
+    ]
+    with result_folder(tables) as folder:
+        send_profiles(range(len(tables)), profiles, folder)
+    return profiles
 
 
 def profile_distributed(
@@ -385,21 +360,17 @@ def profile_distributed(
     for table in tables:
         queues[database_of(table.location) or table.id].append(table)
 
-    def profile(queue: Sequence[Table]) -> list[TableProfile]:
-        """Profile tables one after the other."""
-        profiles = []
-        for table in queue:
-            profiles.append(_profile(session, table, config))
-            send_profiles([indices[table.id]], profiles[-1:], folder)
-        return profiles
-
+    profiles: dict[TableId, TableProfile] = {}
     indices = {table.id: index for index, table in enumerate(tables)}
+
+    def profile(queue: Sequence[Table]) -> None:
+        """Profile tables one after the other."""
+        for table in queue:
+            profiles[table.id] = _profile(session, table, config)
+            send_profiles([indices[table.id]], [profiles[table.id]], folder)
+
     with result_folder(tables) as folder, ThreadPoolExecutor(_CONCURRENT_JOBS) as pool:
-        profiles = {
-            profile.table.id: profile
-            for profiled in pool.map(profile, queues.values())
-            for profile in profiled
-        }
+        [*pool.map(profile, queues.values())]  # raises what one of them raises
     return [profiles[table.id] for table in tables]
 
 
@@ -419,11 +390,11 @@ def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) ->
         with naming_columns(loaded.columns):
             raise EmptyRelationError.without_rows()
     if loaded.frame is None:
-        opaque = (
+        opaque = tuple(
             opaque_profile(ColumnId(table.id, column.path), column, rows=loaded.rows)
             for column in loaded.columns
         )
-        profile = TableProfile(table=table, columns=tuple(opaque), rows=loaded.rows)
+        profile = TableProfile(table=table, columns=opaque, rows=loaded.rows)
     else:
         executor, request = OnSpark(session, config), NumberedTable(table, 0)
         # Numbered by partition, so that the order of merging is the same in every run.
@@ -435,15 +406,9 @@ def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) ->
 def _load(session: SparkSession, table: Table, config: ProfileConfig) -> TableFrame:
     share = min(1.0, config.max_bytes / max(table.size, 1))
     location = table.location
-    match location:
-        case Relation():
-            return load_relation(session, location, max_rows=config.max_rows, share=share)
-        case (
-            File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile() | CatalogTable()
-        ):
-            return _sample(load_frame(session, location), config, share=share)
-        case _:
-            assert_never(location)
+    if isinstance(location, Relation):
+        return load_relation(session, location, max_rows=config.max_rows, share=share)
+    return _sample(load_frame(session, location), config, share=share)
 
 
 def _sample(everything: DataFrame, config: ProfileConfig, *, share: float) -> TableFrame:
