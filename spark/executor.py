@@ -12,7 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -25,7 +25,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.memory import exempt_imports, limited_memory
 from datahub_hyperjoin.spark.processes import run_in_processes
-from datahub_hyperjoin.spark.read import with_absolute_paths
+from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.visible import logger_of
 
@@ -98,7 +98,23 @@ class TableJob(Generic[Request]):
         self, requests: Iterable[Request], databases: Databases
     ) -> Iterator[pa.RecordBatch]:
         """Read whole tables, one after the other. No error of a table may leave this method."""
-        raise NotImplementedError
+        for request in requests:
+            yield from self.read_alone(request, databases)
+
+    def read_alone(
+        self,
+        request: Request,
+        databases: Databases,
+        number: int = 0,
+        count: int = 1,
+        file: str = "",
+    ) -> Iterator[pa.RecordBatch]:
+        """Read a table or one of its files as a part, and leave it out if it is unreadable."""
+        table, paths = request.table, request.paths
+        rows = partial(read_table, table, databases, max_rows=sys.maxsize, paths=paths)
+        with suppress(Exception):
+            # All at once: some rows of a file would not be the file.
+            yield from [*self.read_part(Part(request, number, count, rows, file))]
 
     def read_part(self, part: Part[Request]) -> Iterator[pa.RecordBatch]:
         """Read a part. An error of a copied file leaves out the file, any other fails the job."""
@@ -160,7 +176,7 @@ class OwnProcesses:
         others: list[Request] = []
         for request in located:
             (here if request.is_kept else others).append(request)
-        if _are_few(others):
+        if sum(request.table.size for request in others) <= _FEW_BYTES:
             return _read_here(job, located)
 
         def run(chosen: Sequence[int]) -> dict[int, pa.Table]:
@@ -226,10 +242,6 @@ def read_in_task(job: TableJob[Request], requests: Iterable[Request]) -> Iterato
     exempt_imports()
     with limited_memory(), Databases() as databases:
         yield from job.read_whole(requests, databases)
-
-
-def _are_few(requests: Sequence[TableRequest]) -> bool:
-    return sum(request.table.size for request in requests) <= _FEW_BYTES
 
 
 def _read_here(job: TableJob[Request], requests: Sequence[Request]) -> pa.Table:

@@ -47,7 +47,6 @@ from datahub_hyperjoin.spark.native.remote import (
     receive_files,
 )
 from datahub_hyperjoin.spark.native.text_ranges import divide_files
-from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.routes import Route, whole_route_of
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.visible import logger_of
@@ -86,19 +85,16 @@ class OnSpark:
         routes = self._by_route(located)
         found: dict[int, _Found] = {}
         lost: list[int] = []
-        for read, indices in (
-            (self._read_whole, routes[Route.LOCAL_BATCH]),
-            (self._read_first_files, routes[Route.SHIPPED]),
-        ):
 
-            def run(
-                chosen: Sequence[int],
-                read: Callable[[TableJob[Request], list[Request]], DataFrame] = read,
-            ) -> Mapping[int, _Found]:
-                return receive(collect_arrow(read(job, [located[index] for index in chosen])))
+        def run(
+            read: Callable[[TableJob[Request], list[Request]], DataFrame], chosen: Sequence[int]
+        ) -> Mapping[int, _Found]:
+            return receive(collect_arrow(read(job, [located[index] for index in chosen])))
 
-            if indices:
-                more, less = run_in_halves(run, indices, salvage=salvage)
+        ways = (self._read_whole, Route.LOCAL_BATCH), (self._read_first_files, Route.SHIPPED)
+        for read, route in ways:
+            if routes[route]:
+                more, less = run_in_halves(partial(run, read), routes[route], salvage=salvage)
                 found |= more
                 lost += less
         for index in routes[Route.DISTRIBUTED]:
@@ -172,8 +168,10 @@ class OnSpark:
 
         Halving them costs about two jobs for each level, while one job for each would take hours.
         """
-        if not failed and self._can_read(job, requests):
-            return set()
+        if not failed:
+            with suppress(*SPARK_ERRORS):
+                self.map_parts(job, requests).count()
+                return set()
         half = len(requests) // 2
         if not half:
             return {request.table.id for request in requests}
@@ -229,17 +227,8 @@ class OnSpark:
         def worker(batches: _Batches) -> _Batches:
             for file, table in receive_files(batches, files):
                 request = replace(requests[file.table_index], table=table)
-                with suppress(Exception):
-                    rows = partial(
-                        read_table,
-                        table,
-                        Databases(),
-                        max_rows=sys.maxsize,
-                        paths=request.paths,
-                    )
-                    part = Part(request, file.file_index, file.file_count, rows, file.path)
-                    # All at once: some rows of a file would not be the file.
-                    yield from [*job.read_part(part)]
+                numbers = file.file_index, file.file_count, file.path
+                yield from job.read_alone(request, Databases(), *numbers)
 
         return self._receive(files, worker, job)
 
@@ -308,13 +297,6 @@ class OnSpark:
         divided = divide_large(large, size=self.config.split_bytes)
         texts = divide_files(self.session, large)
         return divided | {large[index].id: parts for index, parts in texts.items()}
-
-    def _can_read(self, job: TableJob[Request], requests: Sequence[Request]) -> bool:
-        try:
-            self.map_parts(job, requests).count()
-        except SPARK_ERRORS:
-            return False
-        return True
 
 
 class _SparkSQL:

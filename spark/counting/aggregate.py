@@ -7,7 +7,7 @@ Many columns are counted in one call, with their distinct values concatenated in
 columns are short, so the number of calls costs more than the work in them.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -32,7 +32,13 @@ from datahub_hyperjoin.spark.counting.sketch import (
     distinct_values,
     merge_values,
 )
-from datahub_hyperjoin.spark.counting.texts import NULL_WORDS, TextCounts, common_type, types_of
+from datahub_hyperjoin.spark.counting.texts import (
+    NULL_WORDS,
+    TextCounts,
+    common_type,
+    count_texts,
+    types_of,
+)
 from datahub_hyperjoin.tables import DataType, ValueHash
 from datahub_hyperjoin.value_forms import Notation
 
@@ -243,11 +249,31 @@ class AggregateBuffer(Generic[_Key]):
         self._bytes = 0
         self.aggregates: dict[_Key, ColumnAggregate] = {}
         """The aggregates by column, without the batches that wait."""
+        self.was_full = False
+        """Whether further tables should be added to another buffer."""
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the batches that wait should be aggregated."""
-        return self._bytes > _BUFFER_BYTES
+    def read(self, batches: Iterable[pa.RecordBatch], key: Callable[[str], _Key]) -> int:
+        """Add all columns of a table, and return its number of rows; forget it if this fails."""
+        rows, keys = 0, dict[str, _Key]()
+        try:
+            for batch in batches:
+                rows += len(batch)
+                for path, column in zip(batch.schema.names, batch.columns, strict=True):
+                    if path not in keys:
+                        keys[path] = key(path)
+                    self.add(keys[path], count_texts(column))
+                self.flush_if_full()
+        except Exception:
+            # Earlier batches of the table may be in the buffer already.
+            self.remove({*keys.values()}.__contains__)
+            raise
+        return rows
+
+    def flush_if_full(self) -> None:
+        """Aggregate the batches that wait if they are many."""
+        if self._bytes > _BUFFER_BYTES:
+            self.was_full = True
+            self.flush()
 
     def add(self, column: _Key, texts: TextCounts) -> None:
         """Add a batch of a column, after all earlier ones of this column."""
@@ -267,8 +293,5 @@ class AggregateBuffer(Generic[_Key]):
     def remove(self, is_removed: Callable[[_Key], bool]) -> None:
         """Forget columns, such as those of a table that can no longer be read."""
         self._waiting = [each for each in self._waiting if not is_removed(each[0])]
-        self.aggregates = {
-            column: aggregate
-            for column, aggregate in self.aggregates.items()
-            if not is_removed(column)
-        }
+        kept = self.aggregates.items()
+        self.aggregates = {column: each for column, each in kept if not is_removed(column)}

@@ -29,8 +29,8 @@ _VALUE = re.compile(r"(?<=Could not convert )'.*'(?= into the associated python 
 """The value that Python cannot represent, in a message of Trino's driver."""
 
 
-def database_error_text(error: "SQLAlchemyError") -> str:
-    """Return a database's error message without SQL or secrets."""
+def database_error_text(error: Exception) -> str:
+    """Return the message of an error about a database, without SQL or secrets."""
     said, _, _sql = str(getattr(error, "orig", None) or error).partition("\n== SQL")
     lines = said.splitlines()
     # PostgreSQL's driver asks whether the server is running; the caller says what to check.

@@ -91,8 +91,9 @@ def count_in_database(
     try:
         counted = _count(table, relation, databases.engine(relation), config)
     except (SQLAlchemyError, TableError) as error:
-        reason = database_error_text(error) if isinstance(error, SQLAlchemyError) else str(error)
-        logger.info("Reading a table that the database could not count: %s", reason)
+        logger.info(
+            "Reading a table that the database could not count: %s", database_error_text(error)
+        )
         return None
     return counted if counted and counted.rows and counted.aggregates else None
 

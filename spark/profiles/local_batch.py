@@ -22,7 +22,6 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
     profile_columns,
 )
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
-from datahub_hyperjoin.spark.counting.texts import count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
     LostWorkerError,
@@ -54,9 +53,6 @@ from datahub_hyperjoin.visible import logger_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_Key = tuple[int, str]
-"""A table's index in the batch, and a column's path."""
-
 
 class _ReadTable(NamedTuple):
     """A table that was read, with its columns, its row count and its notes for users."""
@@ -78,9 +74,8 @@ class ColumnBatch:
         aggregate = partial(aggregate_columns, size=size, value_hash=config.value_hash)
         self.members: list[_ReadTable | TableProfile] = []
         """The tables of the batch; of an unreadable one, its profile."""
-        self._columns = AggregateBuffer[_Key](aggregate, size)
-        self.is_full = False
-        """Whether further tables should be added to another batch."""
+        self.columns = AggregateBuffer[tuple[int, str]](aggregate, size)
+        """The values of columns, by the index of the table and the path of the column."""
 
     def add(self, table: Table) -> None:
         """Read a table, and add its values to the batch; if this fails, add a profile with why."""
@@ -107,26 +102,15 @@ class ColumnBatch:
             with naming_columns(counted.columns):
                 notes += self._read(table, counted.unread).notes
         for path, aggregate in counted.aggregates.items():
-            self._columns.aggregates[len(self.members), path] = aggregate
+            self.columns.aggregates[len(self.members), path] = aggregate
         return _ReadTable(table, counted.columns, counted.rows, notes)
 
     def _read(self, table: Table, paths: Collection[str] | None) -> _ReadTable:
         """Read all columns of a table, or those in `paths`."""
         most = {"max_rows": self._config.max_rows, "max_bytes": self._config.max_bytes}
         stream = read_table(table, self._databases, **most, paths=paths)
-        rows, index = 0, len(self.members)
-        try:
-            for batch in stream.batches:
-                rows += len(batch)
-                for path, column in zip(batch.schema.names, batch.columns, strict=True):
-                    self._columns.add((index, path), count_texts(column))
-                if self._columns.is_full:
-                    self.is_full = True
-                    self._columns.flush()
-        except Exception:
-            # Earlier batches of the table may be in the buffer already.
-            self._columns.remove(lambda column: column[0] == index)
-            raise
+        index = len(self.members)
+        rows = self.columns.read(stream.batches, lambda path: (index, path))
         return _ReadTable(table, stream.columns, rows, stream.notes)
 
     def profiles(self) -> list[TableProfile]:
@@ -141,12 +125,12 @@ class ColumnBatch:
             return [profile_table(table, self._config, self._databases) for table in tables]
 
     def _profiles(self) -> list[TableProfile]:
-        self._columns.flush()
+        self.columns.flush()
         columns = [
             CountedColumn(
                 ColumnId(read.table.id, column.path),
                 column.position,
-                self._columns.aggregates[index, column.path],
+                self.columns.aggregates[index, column.path],
             )
             for index, read in enumerate(self.members)
             if isinstance(read, _ReadTable)
@@ -245,7 +229,7 @@ def profile_each(
     batch = ColumnBatch(config, databases)
     for table in tables:
         batch.add(table)
-        if batch.is_full:
+        if batch.columns.was_full:
             yield batch.profiles()
             batch = ColumnBatch(config, databases)
     if batch.members:

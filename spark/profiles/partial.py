@@ -33,6 +33,7 @@ from datahub_hyperjoin.spark.columns import (
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
+    AggregateBuffer,
     ColumnAggregate,
     aggregate_columns,
     merge_aggregates,
@@ -43,7 +44,6 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
     profile_columns,
 )
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
-from datahub_hyperjoin.spark.counting.texts import count_texts
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.errors import (
     EmptyRelationError,
@@ -137,20 +137,18 @@ def _count_part(
     sample: SampleCount | None = None,
 ) -> pa.RecordBatch:
     """Count the rows in one part of a table, and aggregate the part's columns."""
-    aggregates = defaultdict[str, ColumnAggregate](lambda: EMPTY_AGGREGATE)
+    size, opened = config.sketch_size + 1, len(stream.notes)
+    aggregate = partial(aggregate_columns, size=size, value_hash=config.value_hash)
+    counted = AggregateBuffer[str](aggregate, size)
+    rows = counted.read(stream.batches, str)
+    counted.flush()
     # Readers add notes on rows while they read.
-    rows, size, opened = 0, config.sketch_size + 1, len(stream.notes)
-    for batch in stream.batches:
-        rows += len(batch)
-        texts = [count_texts(column) for column in batch.columns]
-        counted = aggregate_columns(texts, size, value_hash=config.value_hash)
-        for path, aggregate in zip(batch.schema.names, counted, strict=True):
-            aggregates[path] = merge_aggregates(aggregates[path], aggregate, size=size)
     notes = [f"{file}: {note}" if file else note for note in stream.notes]
     sample = sample or SampleCount()
     count = PartCount(1, rows, tuple(notes[:opened]), tuple(notes[opened:]), sample=sample)
+    found = counted.aggregates
     columns = {
-        column.path: (column, replace(aggregates[column.path], rows=rows))
+        column.path: (column, replace(found.get(column.path, EMPTY_AGGREGATE), rows=rows))
         for column in stream.columns
     }
     return _part_rows(table, part, {"": count, **columns})

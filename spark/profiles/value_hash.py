@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
-from datahub_hyperjoin.spark.databases.engines import database_error_text, open_engine
+from datahub_hyperjoin.spark.databases.engines import Databases, database_error_text
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import Table, ValueHash
 from datahub_hyperjoin.visible import logger_of
@@ -82,15 +82,10 @@ def _can_count(relation: Relation) -> bool:
         computing_system,
     )
 
-    engine = None
     try:
-        engine = open_engine(relation.connection, relation.database)
-        with engine.connect() as connection:
+        with Databases() as databases, databases.engine(relation).connect() as connection:
             return computing_system(connection) is not None
     except (SQLAlchemyError, UnreachableDatabaseError) as error:
-        reason = database_error_text(error) if isinstance(error, SQLAlchemyError) else str(error)
+        reason = database_error_text(error)
         logger.info("Reading tables of a database that could not count them: %s", reason)
         return False
-    finally:
-        if engine is not None:
-            engine.dispose()

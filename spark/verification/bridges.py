@@ -5,7 +5,6 @@ the distinct values of the right columns. Only hashes and counts of rows are joi
 multiplies rows costs no more than another.
 """
 
-import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -21,7 +20,6 @@ import pyarrow as pa
 from datahub_hyperjoin.joins import Bridge, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues
-from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError
 from datahub_hyperjoin.spark.executor import (
     OwnProcesses,
@@ -30,7 +28,6 @@ from datahub_hyperjoin.spark.executor import (
     TableRequest,
     executor_for,
 )
-from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification.counting import (
     CARDINALITY,
     Counted,
@@ -172,25 +169,11 @@ class _CrosswalkEntries(TableJob[_RequestedCrosswalks]):
     """The job that reads the rows of crosswalks, with hashes in place of values.
 
     Other columns are compared by the set of their values. A crosswalk is needed row by row, because
-    its rows say which code belongs to which name.
+    its rows say which code belongs to which name. A part of a crosswalk would refute what the rest
+    of its rows confirms.
     """
 
     schema: ClassVar[pa.Schema] = _ENTRY_ROW
-
-    def read_whole(
-        self, requests: Iterable[_RequestedCrosswalks], databases: Databases
-    ) -> Iterator[pa.RecordBatch]:
-        """Read tables, and leave out those that are unreadable."""
-        for request in requests:
-            try:
-                stream = read_table(
-                    request.table, databases, max_rows=sys.maxsize, paths=request.paths
-                )
-                # A part of a crosswalk would refute what the rest of its rows confirms.
-                entries = [*_entries_of(stream.batches, request)]
-            except Exception:  # noqa: BLE001, S112 (the guard that keeps one table from ending the run)
-                continue
-            yield from entries
 
     def read_part(self, part: Part[_RequestedCrosswalks]) -> Iterator[pa.RecordBatch]:
         """Read a part of a table."""

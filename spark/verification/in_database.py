@@ -12,7 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 
 from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
@@ -92,24 +94,21 @@ def _count_in_database(
 ) -> PairsCounted:
     """Let one database count the shared values and matching rows of pairs of its columns."""
     connection = relations[pairs[0][0].table].connection
-    engine = None
     try:
-        engine = open_engine(connection, database, database.max_connections)
-        columns = _describe(engine, {column for pair in pairs for column in pair}, relations)
-        known = [pair for pair in pairs if all(column in columns for column in pair)]
+        with ExitStack() as opened:
+            engine = open_engine(connection, database, database.max_connections)
+            opened.callback(engine.dispose)
+            columns = _describe(engine, {column for pair in pairs for column in pair}, relations)
+            known = [pair for pair in pairs if all(column in columns for column in pair)]
 
-        def count(chosen: Sequence[Pair]) -> PairsCounted:
-            return _count(engine, chosen, columns, texts)
+            def count(chosen: Sequence[Pair]) -> PairsCounted:
+                return _count(engine, chosen, columns, texts)
 
-        with ThreadPoolExecutor(database.max_connections) as pool:
-            parts = [*pool.map(count, _divide(known))]
+            pool = opened.enter_context(ThreadPoolExecutor(database.max_connections))
+            return dict(chain(*(part.items() for part in pool.map(count, _divide(known)))))
     except (SQLAlchemyError, UnreachableDatabaseError) as error:
         _explain(error)
         return {}
-    finally:
-        if engine is not None:
-            engine.dispose()
-    return {pair: counts for part in parts for pair, counts in part.items()}
 
 
 def _describe(
@@ -242,6 +241,6 @@ def _grouped(at: int, column: _SqlColumn) -> str:
     return f"SELECT {at} AS place, {form.normal} AS v, n, {bits} AS x FROM ({folded}) AS e"
 
 
-def _explain(error: SQLAlchemyError | UnreachableDatabaseError) -> None:
-    reason = database_error_text(error) if isinstance(error, SQLAlchemyError) else str(error)
+def _explain(error: Exception) -> None:
+    reason = database_error_text(error)
     logger.info("Reading columns that the database could not compare: %s", reason)

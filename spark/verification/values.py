@@ -377,8 +377,6 @@ class _TableBatch:
         self.requests: list[RequestedColumns] = []
         """All requests, also those of tables that were unreadable."""
         self.tables: list[_CountedTable] = []
-        self.is_full = False
-        """Whether further tables should be added to another batch."""
         self._columns = AggregateBuffer[_Key](_aggregate, _ALL)
 
     def read(self, request: RequestedColumns, kept: TableValues, databases: Databases) -> None:
@@ -416,12 +414,14 @@ class _TableBatch:
             for wanted, values in tuples.items():
                 before = table.tuples.get(wanted, NO_VALUES)
                 table.tuples[wanted] = merge_values([before, values])
-            if self._columns.is_full:
-                self.is_full = True
-                self._columns.flush()
-        # Tuples are counted at once, and should not wait for further tables.
-        self.is_full |= bool(table.tuples)
+            self._columns.flush_if_full()
         self.tables.append(table)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further tables should be added to another batch."""
+        # Tuples are counted at once, and should not wait for further tables.
+        return self._columns.was_full or any(table.tuples for table in self.tables)
 
     def values(self, *, is_whole: bool) -> Iterator[tuple[_CountedTable, TableValues]]:
         """Yield the values of each table, after all of them have been counted.
