@@ -9,9 +9,7 @@ CatalogError
 TableError (TableWithHeaderError)
 ├─ UnreadableTableError
 │  ├─ UnreadableRelationError
-│  ├─ MissingDeltaError
-│  ├─ MissingExcelError
-│  ├─ MissingIcebergError
+│  ├─ MissingReaderError
 │  ├─ LostWorkerError
 │  ├─ NoMetadataError
 │  ├─ NotAvroError
@@ -152,13 +150,10 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def because(cls, connection: str, reason: str, code: str = "") -> Self:
-        is_refused = cause_of(reason, code) is Cause.PRIVILEGE and code not in _NO_LOGIN
-        advice = (
-            "Let the connection's user read the names of its tables, columns and keys"
-            if is_refused
-            else "Check its `url` and `password`, and that the database is running"
-        )
-        return cls(f"the database of `{connection}` cannot be read: {reason.rstrip('.')}. {advice}")
+        fix = "Check its `url` and `password`, and that the database is running"
+        if cause_of(reason, code) is Cause.PRIVILEGE and code not in _NO_LOGIN:
+            fix = "Let the connection's user read the names of its tables, columns and keys"
+        return cls.behind_pool(connection, reason.rstrip("."), fix)
 
     @classmethod
     def behind_pool(cls, connection: str, refused: str, fix: str) -> Self:
@@ -166,22 +161,17 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def without_driver(cls, connection: str, package: str) -> Self:
-        return cls(
-            f"the database of `{connection}` cannot be read: its driver {package} is not "
-            f"installed. Install it with `pip install {_DRIVERS.get(package, package)}`, or name "
-            "another driver in the `url`, as in `postgresql+psycopg2://`"
-        )
+        fix = f"Install it with `pip install {_DRIVERS.get(package, package)}`, or name another "
+        fix += "driver in the `url`, as in `postgresql+psycopg2://`"
+        return cls.behind_pool(connection, f"its driver {package} is not installed", fix)
 
     @classmethod
     def without_dialect(cls, connection: str, scheme: str, extra: str) -> Self:
-        fix = (
-            f"Install it with `pip install 'datahub-hyperjoin[{extra}]'`"
-            if extra
-            else "Install the package that has it, or correct the `url`"
-        )
-        return cls(
-            f"the database of `{connection}` cannot be read: no SQLAlchemy dialect for `{scheme}` "
-            f"is installed. {fix}"
+        fix = "Install the package that has it, or correct the `url`"
+        if extra:
+            fix = f"Install it with `pip install 'datahub-hyperjoin[{extra}]'`"
+        return cls.behind_pool(
+            connection, f"no SQLAlchemy dialect for `{scheme}` is installed", fix
         )
 
 
@@ -270,37 +260,25 @@ class LostWorkerError(UnreadableTableError):
         )
 
 
-class MissingDeltaError(UnreadableTableError):
-    """The package that reads Delta tables is not installed."""
+class MissingReaderError(UnreadableTableError):
+    """The package that reads a kind of table is not installed."""
 
     @classmethod
-    def of_table(cls) -> Self:
-        return cls(
-            "is a Delta table, which needs the package deltalake. Install it with "
-            "`pip install 'datahub-hyperjoin[delta]'`"
-        )
+    def of_delta(cls) -> Self:
+        return cls._of("a Delta table", "deltalake", "delta")
 
-
-class MissingExcelError(UnreadableTableError):
-    """The package that reads workbooks is not installed."""
+    @classmethod
+    def of_iceberg(cls) -> Self:
+        return cls._of("an Iceberg table", "pyiceberg", "iceberg")
 
     @classmethod
     def of_workbook(cls) -> Self:
-        return cls(
-            "is a sheet of a workbook, which needs the package python-calamine. Install it with "
-            "`pip install 'datahub-hyperjoin[excel]'`"
-        )
-
-
-class MissingIcebergError(UnreadableTableError):
-    """The package that reads Iceberg tables is not installed."""
+        return cls._of("a sheet of a workbook", "python-calamine", "excel")
 
     @classmethod
-    def of_table(cls) -> Self:
-        return cls(
-            "is an Iceberg table, which needs the package pyiceberg. Install it with "
-            "`pip install 'datahub-hyperjoin[iceberg]'`"
-        )
+    def _of(cls, what: str, package: str, extra: str) -> Self:
+        install = f"Install it with `pip install 'datahub-hyperjoin[{extra}]'`"
+        return cls(f"is {what}, which needs the package {package}. {install}")
 
 
 class NoMetadataError(UnreadableTableError):

@@ -20,7 +20,7 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.spark.columns import TableStream, draw, with_usable_values
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
-    MissingIcebergError,
+    MissingReaderError,
 )
 from datahub_hyperjoin.spark.files.formats import read_file
 from datahub_hyperjoin.spark.files.stored import local_path
@@ -100,7 +100,7 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
             read_data_file,  # (an optional requirement)
         )
     except ModuleNotFoundError:
-        raise MissingIcebergError.of_table() from None
+        raise MissingReaderError.of_iceberg() from None
     return read_data_file(file, paths)
 
 

@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.columns import (
     choose_columns,
     readable_paths,
 )
-from datahub_hyperjoin.spark.errors import MissingDeltaError
+from datahub_hyperjoin.spark.errors import MissingReaderError
 from datahub_hyperjoin.spark.files.nested import (
     flatten,
     leaf_columns,
@@ -59,7 +59,7 @@ def _open(path: Path, version: str = "") -> "tuple[int, dataset.FileSystemDatase
         from deltalake import DeltaTable  # noqa: PLC0415 (an optional requirement)
         from deltalake.exceptions import DeltaError  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise MissingDeltaError.of_table() from None
+        raise MissingReaderError.of_delta() from None
     with translate_read_errors(DeltaError):
         table = DeltaTable(path, version=int(version) if version else None)
         return table.version(), table.to_pyarrow_dataset()

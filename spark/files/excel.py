@@ -25,7 +25,7 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import (
     EmptyTableError,
-    MissingExcelError,
+    MissingReaderError,
     UnreadableTableError,
 )
 from datahub_hyperjoin.spark.files.formats import FileFormat
@@ -133,7 +133,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError:
-        raise MissingExcelError.of_workbook() from None
+        raise MissingReaderError.of_workbook() from None
     except BaseException as error:
         # The library's own errors, and a fault in its Rust code, which is no `Exception`.
         kind = type(error)

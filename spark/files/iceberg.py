@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, readable_paths
-from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
+from datahub_hyperjoin.spark.errors import MissingReaderError, NoMetadataError
 from datahub_hyperjoin.spark.files.nested import (
     flatten,
     leaf_columns,
@@ -50,7 +50,7 @@ def _open(path: Path, metadata: str = "") -> "StaticTable":
         from pyiceberg.exceptions import ValidationError  # noqa: PLC0415 (an optional requirement)
         from pyiceberg.table import StaticTable  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise MissingIcebergError.of_table() from None
+        raise MissingReaderError.of_iceberg() from None
     with translate_read_errors():
         file = Path(metadata) if metadata else _newest_metadata(path / "metadata")
     try:

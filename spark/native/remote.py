@@ -30,7 +30,7 @@ from datahub_hyperjoin.locations import (
     ListedFile,
     Relation,
 )
-from datahub_hyperjoin.spark.errors import MissingIcebergError
+from datahub_hyperjoin.spark.errors import MissingReaderError
 from datahub_hyperjoin.spark.files.folder import reading_order
 from datahub_hyperjoin.spark.files.stored import DELTA_LOG
 from datahub_hyperjoin.spark.memory import limited_memory
@@ -204,7 +204,7 @@ def _plan_iceberg(
             plan_scan,
         )
     except ModuleNotFoundError:
-        raise MissingIcebergError.of_table() from None
+        raise MissingReaderError.of_iceberg() from None
     plan = plan_scan(session, folder)
     # The metadata may name any path, so only the file name is used where the copy is written.
     return [

@@ -9,7 +9,7 @@ import pytest
 
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.errors import EmptyTableError, MissingExcelError, UnreadableTableError
+from datahub_hyperjoin.spark.errors import EmptyTableError, MissingReaderError, UnreadableTableError
 from datahub_hyperjoin.spark.files.header import ROWS_NAMED
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableId
@@ -79,7 +79,7 @@ def test_what_is_no_sheet_is_refused(tmp_path: Path) -> None:
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_workbook(tmp_path / "book.xlsx", {"Cities": CITIES})
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(MissingExcelError, match=r"pip install 'datahub-hyperjoin\[excel\]'"):
+    with pytest.raises(MissingReaderError, match=r"pip install 'datahub-hyperjoin\[excel\]'"):
         rows_of(table_of(path, "Cities"))
 
 

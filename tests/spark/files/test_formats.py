@@ -17,7 +17,7 @@ from pyarrow import orc
 
 from datahub_hyperjoin.locations import DeltaFolder, File
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.errors import EmptyTableError, MissingDeltaError, UnreadableTableError
+from datahub_hyperjoin.spark.errors import EmptyTableError, MissingReaderError, UnreadableTableError
 from datahub_hyperjoin.spark.files.formats import usual_endings
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table, TableId
@@ -139,7 +139,7 @@ def test_an_unreadable_delta_table_is_rejected(
     with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
         rows_of(delta_table)
     monkeypatch.setitem(sys.modules, "deltalake", None)
-    with pytest.raises(MissingDeltaError, match=r"`pip install 'datahub-hyperjoin\[delta\]'`$"):
+    with pytest.raises(MissingReaderError, match=r"`pip install 'datahub-hyperjoin\[delta\]'`$"):
         rows_of(delta_table)
 
 

@@ -17,7 +17,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
     EmptyTableError,
-    MissingIcebergError,
+    MissingReaderError,
     NoMetadataError,
     UnreadableTableError,
 )
@@ -205,5 +205,5 @@ def test_without_pyiceberg_the_error_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyiceberg.exceptions", None)
-    with pytest.raises(MissingIcebergError, match=r"`pip install 'datahub-hyperjoin\[iceberg\]'`$"):
+    with pytest.raises(MissingReaderError, match=r"`pip install 'datahub-hyperjoin\[iceberg\]'`$"):
         rows_of(tmp_path)
