@@ -7,8 +7,10 @@ columns differ from those of the files.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -107,18 +109,16 @@ def locate_files(
     """In a Spark catalog, find the files of the tables that can be read without Spark."""
     if catalog != _CATALOG or not all(_is_builtin(session, name) for name in _SETTINGS):
         return {}
-    schemas = dict.fromkeys(relation.schema for relation in relations)
     described = {
-        (schema, name): facts
-        for schema in schemas
-        for name, facts in _describe(session, schema).items()
+        schema: _describe(session, schema) for schema in {each.schema for each in relations}
     }
-    chosen = [each for each in relations if _format(described.get((each.schema, each.name), {}))]
+    facts = {each: described[each.schema].get(each.name, {}) for each in relations}
+    chosen = [each for each in relations if _format(facts[each])]
 
     def locate(relation: ListedRelation) -> LocatedTable | None:
         try:
             frame = session.table(quoted([catalog, relation.schema, relation.name]))
-            return _locate(frame, described[relation.schema, relation.name])
+            return _locate(frame, facts[relation])
         # It was dropped or changed since it was listed: reading it says so.
         except (*SPARK_ERRORS, OSError):
             return None
@@ -151,14 +151,10 @@ def _facts(information: str) -> dict[str, str]:
     >>> _facts("Table: a\nType: MANAGED\nComment: x\nType: VIEW\nSchema: root\n |-- Type: int")
     {'Table': 'a', 'Comment': 'x'}
     """
-    facts: dict[str, str] = {}
-    repeated = set()
-    for line in information.partition("\nSchema: root")[0].splitlines():
-        key, _, value = line.partition(": ")
-        if key in facts:
-            repeated.add(key)
-        facts[key] = value
-    return {key: value for key, value in facts.items() if key not in repeated}
+    lines = information.partition("\nSchema: root")[0].splitlines()
+    facts = [line.partition(": ") for line in lines]
+    times = Counter(key for key, *_ in facts)
+    return {key: value for key, _, value in facts if times[key] == 1}
 
 
 def _format(facts: Mapping[str, str]) -> FileFormat | None:
@@ -175,7 +171,9 @@ def _format(facts: Mapping[str, str]) -> FileFormat | None:
 def _locate(frame: DataFrame, facts: Mapping[str, str]) -> LocatedTable | None:
     format_ = _format(facts)
     keys = [name.replace("``", "`") for name in _NAME.findall(facts.get("Partition Columns", ""))]
-    fields, of_partitions = _split(frame.schema, keys)
+    # Partition columns come last.
+    first = len(frame.schema.fields) - len(keys)
+    fields, of_partitions = frame.schema.fields[:first], frame.schema.fields[first:]
     schema = _arrow_schema(fields, format_) if format_ else None
     if format_ is None or schema is None:
         return None
@@ -190,14 +188,6 @@ def _locate(frame: DataFrame, facts: Mapping[str, str]) -> LocatedTable | None:
     folder = Folder(uri=str(root), format=format_.name, parts=tuple(parts))
     files = CatalogFiles(folder=folder, schema=schema.serialize().to_pybytes())
     return LocatedTable(files, [*map(_listed, paths, parts)])
-
-
-def _split(
-    schema: T.StructType, keys: Sequence[str]
-) -> tuple[list[T.StructField], list[T.StructField]]:
-    """Separate the columns in a table's files from the table's partition columns."""
-    first = len(schema.fields) - len(keys)
-    return schema.fields[:first], schema.fields[first:]
 
 
 def _arrow_schema(fields: Sequence[T.StructField], format_: FileFormat) -> pa.Schema | None:
@@ -243,20 +233,15 @@ def _has_values(part: str, fields: Sequence[T.StructField]) -> bool:
     [True, False, False, False]
     """
     keys = partition_keys(part)
-    is_deep = part.count("/") == len(fields)
-    return (
-        is_deep
-        and [*keys] == [field.name for field in fields]
-        and all(
-            value is None or _is_canonical(value, field.dataType)
-            for value, field in zip(keys.values(), fields, strict=True)
-        )
-    )
+    if part.count("/") != len(fields) or [*keys] != [field.name for field in fields]:
+        return False
+    values = zip(keys.values(), fields, strict=True)
+    return all(value is None or _is_canonical(value, field.dataType) for value, field in values)
 
 
 def _is_canonical(value: str, type_: T.DataType) -> bool:
     """Return whether Spark would return a partition value unchanged."""
-    try:
+    with suppress(ValueError):
         match type_:
             case T.StringType():
                 return True
@@ -265,9 +250,8 @@ def _is_canonical(value: str, type_: T.DataType) -> bool:
             case T.DateType():
                 return date.fromisoformat(value).isoformat() == value
             case _:
-                return False
-    except ValueError:
-        return False
+                pass
+    return False
 
 
 def _listed(path: Path, part: str) -> ListedFile:

@@ -73,24 +73,14 @@ class _CopiedFile(InputFile):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedScan:
-    """A serialized plan for reading the data files of an Iceberg table."""
-
-    scan: bytes
-    """The table's metadata and its lists of deleted rows, pickled once for all data files."""
-
-    tasks: Mapping[str, bytes]
-
-
-@dataclass(frozen=True, slots=True)
 class _Scan:
     metadata: TableMetadata
     deletes: Mapping[str, bytes]
     """Contents of files that list deleted rows, by their URIs in the metadata."""
 
 
-def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
-    """Plan how to read the current snapshot of a remote Iceberg table."""
+def plan_scan(session: SparkSession, folder: IcebergFolder) -> dict[str, IcebergDataFile]:
+    """Plan how to read the data files, by URI, of a remote Iceberg table's current snapshot."""
     # A file that the metadata places below the table's own location is read below `folder`: the
     # recipe may reach the same bytes under another scheme or mount, as in `s3a://` for `s3://`.
     metadata, uri = _read_metadata(session, folder)
@@ -101,8 +91,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
         return file if below == file else f"{folder.uri}/{below}"
 
     def fetch(wanted: Iterable[str]) -> dict[str, bytes]:
-        """Fetch files in one Spark job."""
-        # Pyiceberg would fetch them one by one.
+        # In one Spark job; pyiceberg would fetch them one by one.
         uris = {file: relocate(file) for file in wanted}
         contents = fetch_files(session, [*uris.values()])
         return {file: contents[at] for file, at in uris.items() if at in contents}
@@ -113,10 +102,10 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
     # Old snapshots may be many, and every worker receives the metadata.
     slim: dict[str, object] = {"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
     current = metadata.model_copy(update={**slim, "current_snapshot_id": None})
-    return PlannedScan(
-        scan=pickle.dumps(_Scan(current, deletes)),
-        tasks={relocate(task.file.file_path): pickle.dumps(task) for task in tasks},
-    )
+    # Pickled once for all data files.
+    scan = pickle.dumps(_Scan(current, deletes))
+    uris = {relocate(task.file.file_path): pickle.dumps(task) for task in tasks}
+    return {at: IcebergDataFile(uri=at, scan=scan, task=task) for at, task in uris.items()}
 
 
 def read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:
@@ -160,10 +149,11 @@ def _plan_tasks(
 
 
 def _table(metadata: TableMetadata, uri: str, files: CopiedFiles) -> StaticTable:
+    name = "static-table"
     return StaticTable(
-        identifier=("static-table", uri),
+        identifier=(name, uri),
         metadata=metadata,
         metadata_location=uri,
         io=files,
-        catalog=NoopCatalog("static-table"),
+        catalog=NoopCatalog(name),
     )

@@ -7,11 +7,10 @@ local file, so remote files need no readers of their own.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -60,18 +59,15 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
     logs = []
     for level in range(depth + 1):
         pattern = escape_pattern(folder.rstrip("/")) + "/*" * level + f"/{DELTA_LOG}"
-        try:
+        with suppress(AnalysisException):  # which Spark raises if no folder matches
             logs += _listed(session.read.format("binaryFile").load(pattern), folder)
-        except AnalysisException:
-            continue  # Spark raises if no folder matches.
     return sorted(logs, key=lambda file: file.path)
 
 
 def read_binary_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
     """Read files into rows of `path` and `content`; missing or too large ones have no row."""
-    reader = session.read.format("binaryFile").options(
-        ignoreMissingFiles=True, ignoreCorruptFiles=True
-    )
+    lenient = {"ignoreMissingFiles": True, "ignoreCorruptFiles": True}
+    reader = session.read.format("binaryFile").options(**lenient)
     patterns = _existing(reader, [*map(escape_pattern, uris)])
     if not patterns:
         return session.createDataFrame([], "path string, content binary")
@@ -89,28 +85,23 @@ def _existing(reader: DataFrameReader, patterns: list[str]) -> list[str]:
     """Return the glob patterns that match at least one existing file."""
     # Spark refuses all files if one is missing, and does not say which: the halves that it refuses
     # are halved again, so that n missing files among N cost about n log N attempts.
-    if not patterns or _exist(reader, patterns):
-        return patterns
-    half = len(patterns) // 2
-    return _existing(reader, patterns[:half]) + _existing(reader, patterns[half:]) if half else []
-
-
-def _exist(reader: DataFrameReader, patterns: list[str]) -> bool:
     try:
         # Spark Connect looks files up only when the schema is asked for.
-        return bool(reader.load(patterns).columns)
+        if not patterns or reader.load(patterns).columns:
+            return patterns
     except AnalysisException:
-        return False
+        half = len(patterns) // 2
+        if half:
+            return _existing(reader, patterns[:half]) + _existing(reader, patterns[half:])
+    return []
 
 
 def _listed(files: DataFrame, folder: str) -> list[ListedFile]:
     start = len(_path_of(folder.rstrip("/"))) + 1
     micros = F.unix_micros("modificationTime")
     rows = files.select("path", "length", micros * 1000).collect()
-    return sorted(
-        (ListedFile(uri, _path_of(uri)[start:], size, changed) for uri, size, changed in rows),
-        key=lambda file: file.path,
-    )
+    found = [ListedFile(uri, _path_of(uri)[start:], size, changed) for uri, size, changed in rows]
+    return sorted(found, key=lambda file: file.path)
 
 
 def _path_of(uri: str) -> str:
@@ -205,12 +196,9 @@ def _plan_iceberg(
         )
     except ModuleNotFoundError:
         raise MissingReaderError.of_iceberg() from None
-    plan = plan_scan(session, folder)
     # The metadata may name any path, so only the file name is used where the copy is written.
-    return [
-        (uri, uri.rpartition("/")[2], IcebergDataFile(uri=uri, scan=plan.scan, task=task))
-        for uri, task in sorted(plan.tasks.items())
-    ]
+    found = sorted(plan_scan(session, folder).items())
+    return [(uri, uri.rpartition("/")[2], file) for uri, file in found]
 
 
 def receive_files(
@@ -223,26 +211,10 @@ def receive_files(
         if file is None:
             continue  # Spark writes its URI in another way than the table's metadata.
         # One copy at a time: the disk of a worker may be smaller than a table.
-        with _written(Path(file.path), content.as_py()) as folder, limited_memory():
-            yield file, replace(file.table, location=_local(file, folder))
-
-
-def _local(file: ShippedFile, folder: Path) -> CopyLocation:
-    match file.location:
-        case Folder():
-            return replace(file.location, uri=str(folder))
-        case File() | IcebergDataFile():
-            return replace(file.location, uri=str(folder / file.path))
-        case _:
-            assert_never(file.location)
-
-
-@contextmanager
-def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """Write a file to a temporary folder that exists only within a `with` block."""
-    # The file keeps its relative path, which contains the partition keys.
-    with temporary_folder() as folder:
-        copy = folder / path
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(content)
-        yield folder
+        with temporary_folder() as folder:
+            copy = folder / file.path  # which contains the partition keys
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content.as_py())
+            local = folder if isinstance(file.location, Folder) else copy
+            with limited_memory():
+                yield file, replace(file.table, location=replace(file.location, uri=str(local)))

@@ -6,7 +6,7 @@ read by one task.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -35,12 +35,7 @@ _FEWEST_RANGES, _MOST_RANGES = 4, 1 << 10
 """Minimum and maximum number of ranges of a file. With more ranges, merging the counts would
 take longer than reading the ranges."""
 _COUNT_ROW = pa.schema(
-    {
-        "range": pa.int32(),
-        "is_odd": pa.bool_(),
-        "fits_outside": pa.bool_(),
-        "fits_inside": pa.bool_(),
-    }
+    {"range": pa.int32(), **dict.fromkeys((each.name for each in fields(QuoteScan)), pa.bool_())}
 )
 """Schema of a row that describes the quotes in one byte range; `range` is the range's index."""
 
@@ -71,14 +66,11 @@ def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, li
 
 def _divide_lines(table: Table) -> _DividedFile | None:
     """Divide a table's file at line ends, or return None if one task should read the table."""
-    file = table.location
-    if not isinstance(file, File):
+    if not isinstance(file := table.location, File):
         return None
     format_ = format_of(file)
-    if not isinstance(format_, DelimitedText):
-        return None
     # A task that Spark gives a copy of the file reads it as a whole.
-    if is_remote(file.uri) and not file.store:
+    if not isinstance(format_, DelimitedText) or (is_remote(file.uri) and not file.store):
         return None
     path = path_of(file)
     try:
@@ -113,8 +105,7 @@ def _scan_quotes(
 
     def work(numbers: list[int]) -> Iterator[pa.RecordBatch]:
         for number in numbers:
-            _, file, part = parts[number]
-            yield _scan_range(number, file, part)
+            yield _scan_range(number, *parts[number][1:])
 
     if not parts:
         return {}
@@ -135,12 +126,7 @@ def _scan_range(number: int, file: _DividedFile, part: ByteRange) -> pa.RecordBa
         scan = scan_quotes(file.path, part, file.dialect)
     except OSError:
         scan = QuoteScan()
-    row = {
-        "range": number,
-        "is_odd": scan.is_odd,
-        "fits_outside": scan.fits_outside,
-        "fits_inside": scan.fits_inside,
-    }
+    row = {"range": number, **asdict(scan)}
     return pa.RecordBatch.from_pylist([row], schema=_COUNT_ROW)
 
 
