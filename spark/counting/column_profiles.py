@@ -26,7 +26,6 @@ from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
 from datahub_hyperjoin.spark.counting.notations import column_notations
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, to_bytes
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, Pattern
-from datahub_hyperjoin.value_forms import Notation
 
 _LONGEST = 40
 _CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
@@ -152,8 +151,7 @@ def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> 
     patterns cover the sample.
     """
     resolved = [
-        CountedColumn(column.id, column.position, column.aggregate.resolve_null_words())
-        for column in columns
+        column._replace(aggregate=column.aggregate.resolve_null_words()) for column in columns
     ]
     sizes = [len(column.aggregate.values) * column.aggregate.lengths[1] for column in resolved]
     # Columns are processed in chunks so that their texts fit in memory together.
@@ -202,19 +200,16 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             sketch=to_bytes(sketch.hashes),
             sample=sample_text,
             counts=tuple(sample.counts.tolist()),
-            lengths=_lengths(aggregate.lengths, mean),
+            # The shortest length of no values is greater than any length.
+            lengths=Lengths(min(aggregate.lengths), mean, aggregate.lengths[1]),
             patterns=shapes,
             notation=notation,
-            form_sketch=_form_sketch(aggregate, notation, config.sketch_size),
+            form_sketch=to_bytes(aggregate.forms[notation][: config.sketch_size])
+            if notation in aggregate.forms
+            else b"",
         )
         for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in parts
     ]
-
-
-def _form_sketch(aggregate: ColumnAggregate, notation: Notation | None, size: int) -> bytes:
-    if notation is None or notation not in aggregate.forms:
-        return b""
-    return to_bytes(aggregate.forms[notation][:size])
 
 
 def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Indices]:
@@ -227,9 +222,3 @@ def _means(columns: Sequence[DistinctValues]) -> list[float]:
     texts, bounds = _concatenate_texts(columns)
     sums = reduce_each(np.add, pc.utf8_length(texts).to_numpy(), bounds)
     return (sums / np.maximum(np.diff(bounds), 1)).tolist()
-
-
-def _lengths(extremes: tuple[int, int], mean: float) -> Lengths:
-    shortest, longest = extremes
-    # The shortest length of no values is greater than any length.
-    return Lengths(shortest=min(shortest, longest), mean=mean, longest=longest)

@@ -27,7 +27,7 @@ from datahub_hyperjoin.spark.counting.sketch import (
     DistinctValues,
     filtered_bounds,
 )
-from datahub_hyperjoin.spark.counting.texts import TextCounts, common_type
+from datahub_hyperjoin.spark.counting.texts import LAST_ZEROS, TextCounts, common_type, rewrite
 from datahub_hyperjoin.tables import DataType, ValueHash
 from datahub_hyperjoin.value_forms import (
     TRUTHS,
@@ -51,7 +51,6 @@ _NOTATIONS = {
     for type_ in ("text", "integer", "timestamp")
 }
 """The notations in which columns of a type may be written, with the length of their values."""
-_INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00$", ""))
 
 
 def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
@@ -175,7 +174,7 @@ def _write(normal: pa.Array, notation: Notation) -> pa.Array:
         return _write_instants(normal)
     if not rules.rewrites:
         return _write_each(normal, notation)
-    written = _rewrite(normal, *rules.rewrites)
+    written = rewrite(normal, *rules.rewrites)
     if not rules.one_by_one:
         return written
     is_slow = pc.match_substring(normal, rules.one_by_one)
@@ -183,21 +182,14 @@ def _write(normal: pa.Array, notation: Notation) -> pa.Array:
 
 
 def _write_instants(normal: pa.Array) -> pa.Array:
-    spaced = _rewrite(normal, ("t", " "), (" ([+-])", r"\1"))
+    spaced = rewrite(normal, ("t", " "), (" ([+-])", r"\1"))
     try:
         instants = spaced.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
     except pa.ArrowInvalid:  # such as the 30th of February
         return _write_each(normal, Notation.OFFSET)
-    return _rewrite(instants.cast(pa.string()), *_INSTANT_REWRITES)
+    return rewrite(instants.cast(pa.string()), *LAST_ZEROS, (" 00:00:00$", ""))
 
 
 def _write_each(normal: pa.Array, notation: Notation) -> pa.Array:
     texts = [canonical_form(value, notation) for value in normal.to_pylist()]
     return pa.array(texts, pa.string())
-
-
-def _rewrite(values: pa.Array, *rewrites: tuple[str, str]) -> pa.Array:
-    """Apply several regular-expression replacements in order."""
-    for pattern, replacement in rewrites:
-        values = pc.replace_substring_regex(values, pattern, replacement)
-    return values

@@ -31,7 +31,8 @@ from datahub_hyperjoin.value_forms import Notation, canonical_form
 
 _EXACT_FLOATS = 2.0**53
 """Below this magnitude, every whole number is an exact double."""
-_LAST_ZEROS = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""))
+LAST_ZEROS = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""))
+"""How zeros at the end of a fraction are dropped, so that `12.50` becomes `12.5`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +105,7 @@ def _texts(distinct: pa.Array) -> pa.Array:
         return distinct
     texts = distinct.cast(pa.string())
     if pa.types.is_decimal(distinct.type) or pa.types.is_time(distinct.type):
-        return _without_exponents(_without_last_zeros(texts))
+        return _without_exponents(rewrite(texts, *LAST_ZEROS))
     if not pa.types.is_floating(distinct.type):
         return texts
     is_whole = pc.and_(
@@ -117,9 +118,9 @@ def _texts(distinct: pa.Array) -> pa.Array:
     return _without_exponents(pc.if_else(is_whole, integers, texts))
 
 
-def _without_last_zeros(texts: pa.Array) -> pa.Array:
-    """Drop zeros at the end of fractions, so that `12.50` becomes `12.5`."""
-    for pattern, replacement in _LAST_ZEROS:
+def rewrite(texts: pa.Array, *rewrites: tuple[str, str]) -> pa.Array:
+    """Apply several regular-expression replacements in order."""
+    for pattern, replacement in rewrites:
         texts = pc.replace_substring_regex(texts, pattern, replacement)
     return texts
 
@@ -130,10 +131,8 @@ def _without_exponents(texts: pa.Array) -> pa.Array:
     if not pc.any(has_exponent).as_py():
         return texts
     # Arrow has no function that writes numbers without exponents.
-    exact = [
-        canonical_form(text.lower(), Notation.POINT)
-        for text in texts.filter(has_exponent).to_pylist()
-    ]
+    found = texts.filter(has_exponent).to_pylist()
+    exact = [canonical_form(text.lower(), Notation.POINT) for text in found]
     return pc.replace_with_mask(texts, has_exponent, pa.array(exact, pa.string()))
 
 

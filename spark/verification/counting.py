@@ -227,8 +227,17 @@ class ValueCounter:
             for left, right in pairs
         ]
         requests = request_values(tables, numbers, texts, value_files(self.config, tables))
-        each = {(at, at) for at in numbers.values()}
-        counts = self._count(requests, each.union(wanted), synonyms)
+        executor = executor_for(self.session, self.config)
+        fewest, size = executor.fewest_partitions, sum(each.table.size for each in requests)
+        job = HashedValues(synonyms, max(fewest, size // _PARTITION_BYTES) if fewest > 1 else 1)
+        ends = {(at, at) for at in numbers.values()}.union(wanted)
+        count = partial(count_pairs_of_partition, to_count=np.array([*ends]))
+        rows = COUNTS_ROW.empty_table()
+        if requests:
+            rows = executor.count_by_hash(job, requests, count, COUNTS_ROW)
+        columns = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+        # Pairs that share nothing may be missing.
+        counts = {(left, right): PairCounts(*found) for left, right, *found in columns}
         for request in requests:
             ids = chain(*(ways.values() for ways in request.columns.values()))
             if not any((at, at) in counts for at in (*ids, *request.tuples.values())):
@@ -239,24 +248,6 @@ class ValueCounter:
             else None
             for left, right in wanted
         ]
-
-    def _count(
-        self,
-        requests: Sequence[RequestedColumns],
-        pairs: AbstractSet[tuple[int, int]],
-        synonyms: Mapping[str, Synonyms],
-    ) -> dict[tuple[int, int], PairCounts]:
-        """Count pairs of numbers. Pairs that share nothing may be missing."""
-        if not requests:
-            return {}
-        executor = executor_for(self.session, self.config)
-        fewest = executor.fewest_partitions
-        size = sum(request.table.size for request in requests)
-        job = HashedValues(synonyms, max(fewest, size // _PARTITION_BYTES) if fewest > 1 else 1)
-        count = partial(count_pairs_of_partition, to_count=np.array([*pairs]))
-        rows = executor.count_by_hash(job, requests, count, COUNTS_ROW)
-        columns = zip(*(column.to_pylist() for column in rows.columns), strict=True)
-        return {(left, right): PairCounts(*counts) for left, right, *counts in columns}
 
 
 def request_values(
@@ -383,33 +374,24 @@ def count_pairs_of_partition(rows: pa.Table, to_count: _Numbers) -> pa.Table:
     is_here = np.zeros(max(to_count.max(initial=0), numbers.max(initial=0)) + 1, np.bool_)
     is_here[numbers] = True
     pairs = to_count[is_here[to_count].all(axis=1)]
+    if len(np.unique(numbers)) < len(numbers):
+        parts = [
+            [np.array([number]), np.array([len(hashes)]), hashes, counts]
+            for number, (hashes, counts) in _columns_of(parts).items()
+        ]
     size = sum(len(each[2]) for each in parts)
-    if _are_short(size, pairs) and len(np.unique(numbers)) == len(numbers):
+    if len(pairs) * _VALUES_PER_PAIR > size <= _MOST_TOGETHER:
         # Whole columns need not be taken apart first.
-        _, *arrays = (np.concatenate(each) for each in zip(*parts, strict=True))
-        counted = _count_together(numbers, *arrays, pairs=pairs)
+        counted = _count_together(*map(np.concatenate, zip(*parts, strict=True)), pairs=pairs)
     else:
-        counted = _count_pairs(_columns_of(parts), pairs)
+        columns = _columns_of(parts)
+        each = (count_pair(columns[left], columns[right]) for left, right in pairs.tolist())
+        found = [(counts.shared, counts.rows, counts.joined) for counts in each]
+        counted = np.array(found, np.int64).reshape(-1, 3).T
     is_found = (counted[0] > 0) | (pairs[:, 0] == pairs[:, 1])
     ends = pairs[is_found].astype(np.int32).T
-    return pa.Table.from_arrays(
-        [*map(pa.array, (*ends, *(each[is_found] for each in counted)))], schema=COUNTS_ROW
-    )
-
-
-def _count_pairs(columns: Mapping[int, _Values], pairs: _Numbers) -> npt.NDArray[np.int64]:
-    """Return the shared values, the matching rows and the joined rows of each pair."""
-    sizes = np.array([len(hashes) for hashes, _ in columns.values()], np.int64)
-    if _are_short(int(sizes.sum()), pairs):
-        hashes, counts = (np.concatenate(each) for each in zip(*columns.values(), strict=True))
-        return _count_together(np.array([*columns]), sizes, hashes, counts, pairs=pairs)
-    each = (count_pair(columns[left], columns[right]) for left, right in pairs.tolist())
-    counted = [(counts.shared, counts.rows, counts.joined) for counts in each]
-    return np.array(counted, np.int64).reshape(-1, 3).T
-
-
-def _are_short(size: int, pairs: _Numbers) -> bool:
-    return len(pairs) * _VALUES_PER_PAIR > size <= _MOST_TOGETHER
+    counts = (of_pairs[is_found] for of_pairs in counted)
+    return pa.Table.from_arrays([*map(pa.array, (*ends, *counts))], schema=COUNTS_ROW)
 
 
 def _count_together(

@@ -135,7 +135,14 @@ class _KeyJob(TableJob[_Searched]):
     ) -> Iterator[pa.RecordBatch]:
         """Search the first rows of tables."""
         for request in requests:
-            yield _search_table(request, databases)
+            in_database = database_of(request.table.location) is not None
+            # The first rows of a file, not a sample of all: rows that repeat values are often near.
+            most, first = (_SAMPLE_ROWS,) * 2 if in_database else (sys.maxsize, _MOST_ROWS)
+            with suppress(Exception):  # the guard that keeps one table from ending the run
+                stream = read_table(request.table, databases, max_rows=most, paths=request.paths)
+                with closing(stream.batches) as batches:
+                    found = _search_rows(_first_rows(batches, first), request)
+                yield found
 
     def read_part(self, part: Part[_Searched]) -> Iterator[pa.RecordBatch]:
         """Search the first rows of a table that Spark's own readers read."""
@@ -148,18 +155,6 @@ def _by_table(rows: pa.Table) -> _Keys:
     for row in rows.to_pylist():
         found.setdefault(row["table"], []).extend([tuple(row["key"])] if row["key"] else [])
     return {index: tuple(keys) for index, keys in found.items()}
-
-
-def _search_table(job: _Searched, databases: Databases) -> pa.RecordBatch:
-    try:
-        in_database = database_of(job.table.location) is not None
-        # The first rows of a file, not a sample of all: rows that repeat values are often near.
-        most, first = (_SAMPLE_ROWS,) * 2 if in_database else (sys.maxsize, _MOST_ROWS)
-        stream = read_table(job.table, databases, max_rows=most, paths=job.search.columns)
-        with closing(stream.batches) as batches:
-            return _search_rows(_first_rows(batches, first), job)
-    except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return pa.RecordBatch.from_pylist([], schema=_KEY_ROW)
 
 
 def _first_rows(batches: Iterable[pa.RecordBatch], left: int) -> Iterator[pa.RecordBatch]:

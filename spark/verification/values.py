@@ -134,18 +134,14 @@ def hash_tuples(
 
 def _count_tuples(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str], *, seed: int
-) -> dict[ColumnTuple, DistinctValues]:
+) -> Iterator[tuple[ColumnTuple, DistinctValues]]:
     """For each tuple of columns, count the distinct combinations of values in a batch of rows."""
     columns = hash_columns(batch, {path for each in tuples for path in each.paths}, texts)
-    found = {}
     for each in tuples:
         if columns.keys() >= {*each.paths}:
-            members = (columns[path] for path in each.paths)
-            hashes, counts = np.unique(
-                hash_tuples(members, each.shuffled, seed), return_counts=True
-            )
-            found[each] = DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
-    return found
+            of_rows = hash_tuples((columns[path] for path in each.paths), each.shuffled, seed)
+            hashes, counts = np.unique(of_rows, return_counts=True)
+            yield each, DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
 
 
 logger = logger_of(__name__)
@@ -332,17 +328,17 @@ def read_values(
     databases: Databases,
 ) -> Iterator[tuple[int, DistinctValues]]:
     """Read columns of tables, or the values that an earlier run kept of them."""
-    batch = _TableBatch()
+    batch = _TableBatch(synonyms, databases)
     for request in requests:
         kept = _load_values(request.kept)
         if request.names <= kept.keys():
             yield from _number_values(kept, request, synonyms)
             continue
-        batch.read(request, kept, databases)
+        batch.read(request, kept)
         if batch.is_full:
-            yield from _finish(batch, synonyms, databases)
-            batch = _TableBatch()
-    yield from _finish(batch, synonyms, databases)
+            yield from batch.finish()
+            batch = _TableBatch(synonyms, databases)
+    yield from batch.finish()
 
 
 def values_of_rows(
@@ -352,7 +348,7 @@ def values_of_rows(
     synonyms: Mapping[str, Synonyms],
 ) -> Iterator[tuple[int, DistinctValues]]:
     """Count the values in one part of a table."""
-    batch = _TableBatch()
+    batch = _TableBatch(synonyms, Databases())
     batch.count(batches, paths, request, {})
     [(_, values)] = batch.values(is_whole=False)
     yield from _number_values(values, request, synonyms)
@@ -373,18 +369,19 @@ class _CountedTable:
 class _TableBatch:
     """A batch of tables whose columns are counted together."""
 
-    def __init__(self) -> None:
+    def __init__(self, synonyms: Mapping[str, Synonyms], databases: Databases) -> None:
+        self._synonyms, self._databases = synonyms, databases
         self.requests: list[RequestedColumns] = []
         """All requests, also those of tables that were unreadable."""
         self.tables: list[_CountedTable] = []
         self._columns = AggregateBuffer[_Key](_aggregate, _ALL)
 
-    def read(self, request: RequestedColumns, kept: TableValues, databases: Databases) -> None:
+    def read(self, request: RequestedColumns, kept: TableValues) -> None:
         """Read a table, and add its values to the batch; leave out a table that is unreadable."""
         index = len(self.tables)
         self.requests.append(request)
         try:
-            stream = read_table(request.table, databases, max_rows=_ALL, paths=request.paths)
+            stream = read_table(request.table, self._databases, max_rows=_ALL, paths=request.paths)
             self.count(stream.batches, readable_paths(stream.columns), request, kept)
         except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
             self._columns.remove(lambda column: column[0] == index)
@@ -411,7 +408,7 @@ class _TableBatch:
                 counted = in_notation(texts[path], notation) if notation else texts[path]
                 self._columns.add((index, path, notation), counted)
             tuples = _count_tuples(batch, request.tuples, request.texts, seed=number)
-            for wanted, values in tuples.items():
+            for wanted, values in tuples:
                 before = table.tuples.get(wanted, NO_VALUES)
                 table.tuples[wanted] = merge_values([before, values])
             self._columns.flush_if_full()
@@ -441,31 +438,26 @@ class _TableBatch:
                 values[_name_of_column(path, notation or "")] = resolved.values
             yield table, values
 
+    def finish(self) -> Iterator[tuple[int, DistinctValues]]:
+        """Yield the number and the values of each column, and keep them for later runs."""
+        try:
+            counted = [*self.values(is_whole=True)]
+        except Exception:  # noqa: BLE001 (the same guard)
+            # The error does not tell which table caused it; reading each alone does.
+            for request in self.requests if len(self.requests) > 1 else ():
+                yield from read_values([request], self._synonyms, self._databases)
+            return
+        for table, values in counted:
+            whole = {**table.kept, **values}
+            keep_values(table.request.kept, whole, size=table.request.table.size)
+            yield from _number_values(whole, table.request, self._synonyms)
+
 
 def _aggregate(columns: Sequence[TextCounts]) -> list[ColumnAggregate]:
     return [
         replace(aggregate, values=aggregate.values.without_texts())
         for aggregate in aggregate_columns(columns, _ALL, in_forms=False)
     ]
-
-
-def _finish(
-    batch: _TableBatch,
-    synonyms: Mapping[str, Synonyms],
-    databases: Databases,
-) -> Iterator[tuple[int, DistinctValues]]:
-    """Yield the number and the values of each column of a batch, and keep them for later runs."""
-    try:
-        counted = [*batch.values(is_whole=True)]
-    except Exception:  # noqa: BLE001 (the same guard)
-        # The error does not tell which table caused it; reading each alone does.
-        for request in batch.requests if len(batch.requests) > 1 else ():
-            yield from read_values([request], synonyms, databases)
-        return
-    for table, values in counted:
-        whole = {**table.kept, **values}
-        keep_values(table.request.kept, whole, size=table.request.table.size)
-        yield from _number_values(whole, table.request, synonyms)
 
 
 def _number_values(
