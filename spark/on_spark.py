@@ -217,10 +217,7 @@ class OnSpark:
         return map_tasks(self.session, tasks, work, job.schema)
 
     def read_files(
-        self,
-        job: TableJob[Request],
-        requests: Sequence[Request],
-        files: Mapping[str, ShippedFile],
+        self, job: TableJob[Request], requests: Sequence[Request], files: Mapping[str, ShippedFile]
     ) -> DataFrame:
         """Read each of some remote files, by URI, where a task receives a copy of it."""
 

@@ -128,13 +128,7 @@ def _add_up_notes(notes: Iterable[str]) -> tuple[str, ...]:
 
 
 def _count_part(
-    table: int,
-    part: int,
-    stream: TableStream,
-    config: ProfileConfig,
-    *,
-    file: str = "",
-    sample: SampleCount | None = None,
+    part: Part[NumberedTable], stream: TableStream, config: ProfileConfig, sample: SampleCount
 ) -> pa.RecordBatch:
     """Count the rows in one part of a table, and aggregate the part's columns."""
     size, opened = config.sketch_size + 1, len(stream.notes)
@@ -143,22 +137,14 @@ def _count_part(
     rows = counted.read(stream.batches, str)
     counted.flush()
     # Readers add notes on rows while they read.
-    notes = [f"{file}: {note}" if file else note for note in stream.notes]
-    sample = sample or SampleCount()
+    notes = [f"{part.file}: {note}" if part.file else note for note in stream.notes]
     count = PartCount(1, rows, tuple(notes[:opened]), tuple(notes[opened:]), sample=sample)
     found = counted.aggregates
     columns = {
         column.path: (column, replace(found.get(column.path, EMPTY_AGGREGATE), rows=rows))
         for column in stream.columns
     }
-    return _part_rows(table, part, {"": count, **columns})
-
-
-def _uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
-    """Return the counts of a table part that is empty or unreadable."""
-    notes, faults = (f"skipped file: {file} {fault}",), (fault,)
-    count = PartCount(1, notes=notes, faults=faults) if fault else PartCount(1)
-    return _part_rows(table, part, {"": count})
+    return _part_rows(part, {"": count, **columns})
 
 
 def _merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
@@ -175,7 +161,7 @@ def _merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig)
 
 def _collect_counts(
     parts: DataFrame, tables: Sequence[Table], config: ProfileConfig
-) -> dict[int, list[bytes]]:
+) -> dict[int, list[Any]]:
     """Run the Spark job that counts parts of tables, and merge the counts by column."""
 
     def merge(rows: pa.Table) -> pa.Table:
@@ -183,15 +169,14 @@ def _collect_counts(
 
     # Merged by Spark, so that the driver receives one count per column and not one per part.
     merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
-    counted = defaultdict[int, list[bytes]](list)
+    counted = defaultdict[int, list[Any]](list)
     for row in collect_arrow(merged).to_pylist():
-        counted[row["table"]].append(row["counted"])
+        counted[row["table"]].append(pickle.loads(row["counted"]))  # noqa: S301 - ours
     return counted
 
 
-def _assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
+def _assemble_profile(table: Table, merged: Sequence[object], *, files: int = 0) -> TableProfile:
     """Build a table's profile from the merged counts of its parts, and note missing files."""
-    merged = [pickle.loads(each) for each in counted]  # noqa: S301 - ours
     counts = [each for each in merged if isinstance(each, PartCount)]
     total = reduce(PartCount.__add__, counts, PartCount())
     # Spark leaves out files that it cannot copy, so fewer parts arrive than were sent.
@@ -242,12 +227,11 @@ class CountParts(TableJob[NumberedTable]):
 
     def read_part(self, part: Part[NumberedTable]) -> Iterator[pa.RecordBatch]:
         """Count a part. Of a table with too many rows, each contributes an equal share."""
-        index, number, config = part.request.index, part.number, self.config
+        config, sample = self.config, SampleCount()
         if not part.count:  # Spark has drawn the rows, and names what it cannot read.
-            yield _count_part(index, number, part.open(), config)
+            yield _count_part(part, part.open(), config, sample)
             return
         rows, size = (-(-most // part.count) for most in (config.max_rows, config.max_bytes))
-        sample = SampleCount()
         try:
             stream = part.open()
             drawn = (
@@ -255,12 +239,13 @@ class CountParts(TableJob[NumberedTable]):
                 if part.file
                 else draw_part(stream, sample, max_rows=rows, max_bytes=size)
             )
-            stream = replace(stream, batches=drawn)
-            yield _count_part(index, number, stream, config, file=part.file, sample=sample)
+            yield _count_part(part, replace(stream, batches=drawn), config, sample)
         except EmptyTableError:
-            yield _uncounted_part(index, number)
+            yield _part_rows(part, {"": PartCount(1)})
         except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-            yield _uncounted_part(index, number, file=part.file, fault=fault_text(error))
+            fault = fault_text(error)
+            notes = (f"skipped file: {part.file} {fault}",)
+            yield _part_rows(part, {"": PartCount(1, notes=notes, faults=(fault,))})
 
 
 def divide_to_profile(
@@ -285,10 +270,10 @@ def profile_divided(
         return []
     logger.info("Profiling %s large tables in parts", len(tables))
     requests = [NumberedTable(table, index) for index, table in enumerate(tables)]
-    executor = OnSpark(session, config)
 
     def rows(indices: Sequence[int]) -> DataFrame:
-        return executor.read_parts(CountParts(config), [requests[at] for at in indices], parts)
+        chosen = [requests[at] for at in indices]
+        return OnSpark(session, config).read_parts(CountParts(config), chosen, parts)
 
     return _merge(rows, tables, config, result_folder)
 
@@ -305,11 +290,10 @@ def profile_folders(
     logger.info("Profiling %s tables in files that Spark copies", len(tables))
     requests = [NumberedTable(table, index) for index, table in enumerate(tables)]
     shipment = plan_shipment(session, tables)
-    executor = OnSpark(session, config)
 
     def rows(indices: Sequence[int]) -> DataFrame:
         files = {uri: file for uri, file in shipment.files.items() if file.table_index in indices}
-        return executor.read_files(CountParts(config), requests, files)
+        return OnSpark(session, config).read_files(CountParts(config), requests, files)
 
     counts = Counter(file.table_index for file in shipment.files.values())
     return _merge(rows, tables, config, result_folder, errors=shipment.errors, files=counts)
@@ -329,7 +313,7 @@ def _merge(
     counted, lost = run_in_halves(
         lambda indices: _collect_counts(rows(indices), tables, config),
         range(len(tables)),
-        salvage=dict[int, list[bytes]],
+        salvage=dict[int, list[Any]],
     )
     faults = {**errors, **dict.fromkeys(lost, LostWorkerError.by_reading())}
     profiles = [
@@ -394,9 +378,10 @@ def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) ->
         )
         profile = TableProfile(table=table, columns=opaque, rows=loaded.rows)
     else:
-        executor, request = OnSpark(session, config), NumberedTable(table, 0)
         # Numbered by partition, so that the order of merging is the same in every run.
-        parts = executor.read_frame(CountParts(config), request, loaded.frame, loaded.columns)
+        parts = OnSpark(session, config).read_frame(
+            CountParts(config), NumberedTable(table, 0), loaded.frame, loaded.columns
+        )
         profile = _assemble_profile(table, _collect_counts(parts, [table], config).get(0, []))
     return replace(profile, notes=(*loaded.notes, *profile.notes))
 
@@ -420,9 +405,9 @@ def _sample(everything: DataFrame, config: ProfileConfig, *, share: float) -> Ta
     return TableFrame(frame if frame.columns else None, columns, notes, rows)
 
 
-def _part_rows(table: int, part: int, counted: dict[str, object]) -> pa.RecordBatch:
+def _part_rows(part: Part[NumberedTable], counted: Mapping[str, object]) -> pa.RecordBatch:
+    place = {"table": part.request.index, "part": part.number}
     rows = [
-        {"table": table, "path": path, "part": part, "counted": pickle.dumps(value)}
-        for path, value in counted.items()
+        {**place, "path": path, "counted": pickle.dumps(each)} for path, each in counted.items()
     ]
     return pa.RecordBatch.from_pylist(rows, schema=PART_ROW)
