@@ -113,12 +113,6 @@ def with_absolute_paths(tables: Sequence[Table]) -> list[Table]:
 
 
 def _absolute(location: TableLocation) -> TableLocation:
-    match location:
-        case Relation() | CatalogTable():
-            return location
-        case File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile():
-            if is_remote(location.uri):
-                return location
-            return replace(location, uri=str(local_path(location.uri).absolute()))
-        case _:
-            assert_never(location)
+    if isinstance(location, Relation | CatalogTable) or is_remote(location.uri):
+        return location
+    return replace(location, uri=str(local_path(location.uri).absolute()))

@@ -9,6 +9,7 @@ columns are short, so the number of calls costs more than the work in them.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -116,14 +117,9 @@ def aggregate_columns(
 
     If `in_forms`, the values are also sketched in the notations in which they may be written.
     """
+    count = partial(_aggregate_chunk, size=size, in_forms=in_forms, value_hash=value_hash)
     chunks = chunks_of([column.values.get_total_buffer_size() for column in columns])
-    return [
-        aggregate
-        for chunk in chunks
-        for aggregate in _aggregate_chunk(
-            columns[chunk], size, in_forms=in_forms, value_hash=value_hash
-        )
-    ]
+    return [aggregate for chunk in chunks for aggregate in count(columns[chunk])]
 
 
 def merge_aggregates(
@@ -162,14 +158,16 @@ def _aggregate_chunk(
     texts = pc.fill_null(pa.concat_arrays([column.values for column in columns]), "")
     normal = normal_forms(texts)
     counts = np.concatenate([column.counts for column in columns])
-    entries = ValueCounts(
-        normal, counts, texts, bounds_of([len(column.values) for column in columns])
-    )
+    bounds = bounds_of([len(column.values) for column in columns])
+    entries = ValueCounts(normal, counts, texts, bounds)
     is_null, is_null_word = StringBytes.of(normal).lengths == 0, _is_null_word(normal)
-    nulls = reduce_each(np.add, counts * is_null, entries.bounds)
+    nulls = reduce_each(np.add, counts * is_null, bounds)
     values = entries.filter(~(is_null | is_null_word))
     shortened = replace(values, texts=_shorten(values.texts))
     types = types_of(values.normal, values.bounds)
+    forms: Sequence[Mapping[Notation, Hashes]] = [{}] * len(types)
+    if in_forms:
+        forms = form_sketches(values.normal, values.bounds, types, size, value_hash)
     fields = zip(
         [column.rows for column in columns],
         nulls.tolist(),
@@ -177,9 +175,7 @@ def _aggregate_chunk(
         distinct_values(shortened, size, value_hash),
         distinct_values(entries.filter(is_null_word), value_hash=value_hash),
         _extremes(values.texts, values.bounds),
-        form_sketches(values.normal, values.bounds, types, size, value_hash)
-        if in_forms
-        else [{}] * len(types),
+        forms,
         strict=True,
     )
     return [ColumnAggregate(*column_fields) for column_fields in fields]

@@ -125,20 +125,13 @@ def recognise(values: Sequence[str], name: str = "") -> str:
         return "phone numbers"
     if any(map(_IBAN.fullmatch, first)) and _are(_is_iban, values, _CLEAR_SHARE):
         return "IBANs"
+    # Those of the first values that have the form of such numbers fail for most samples.
     numbers = [value for value in first if _NUMBER.fullmatch(value)]
-    return "national identity numbers" if _are_identities(values, numbers) else ""
-
-
-def _are_identities(values: Sequence[str], numbers: Sequence[str]) -> bool:
-    """Return whether most `values` are national identity numbers.
-
-    `numbers` are those of the first values that have the form of such numbers. They are checked
-    first, because most samples fail there.
-    """
-    return len(numbers) >= _LEAST_CHECKED and any(
+    is_identity = len(numbers) >= _LEAST_CHECKED and any(
         _are(check, numbers, _FIRST_SHARE) and _are(check, values, _CHECKED_SHARE)
         for check in _checks(sum(map(str.isalnum, numbers[0])))
     )
+    return "national identity numbers" if is_identity else ""
 
 
 def _reason(column: ColumnProfile, table: Table, config: ProfileConfig) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from sqlalchemy import Engine, Inspector
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import TypeEngine
 
@@ -37,7 +37,6 @@ from datahub_hyperjoin.spark.counting.texts import TextCounts
 from datahub_hyperjoin.spark.databases.engines import Databases, database_error_text
 from datahub_hyperjoin.spark.databases.relations import (
     SMALLEST_ROW,
-    RowSample,
     choose_relation_columns,
     count_rows,
     find_integer_key,
@@ -108,7 +107,12 @@ def _count(
         return None
     inspector = inspect_database(engine)
     columns, notes = choose_relation_columns(relation, inspector)
-    key, sample = _choose_rows(table, relation, inspector, engine, config, rows=rows)
+    share = min(1.0, config.max_bytes / max(table.size, 1))
+    most = max(1, min(config.max_rows, round(rows * share)))
+    key, sample = "", None
+    if rows > most:
+        key = find_integer_key(relation, inspector)
+        sample = sample_rows(relation, engine, key, rows=rows, most=most)
     # Known to the inspector, which takes a connection of its own even so; the pool has only one.
     types = {each.name: each.type for each in reflect_columns(relation, inspector)}
     counts: Mapping[str, SqlCounts] = {}
@@ -128,24 +132,6 @@ def _count(
         rows=max((each.rows for each in counts.values()), default=0),
         notes=(*notes, *([sample.note] if sample else [])),
     )
-
-
-def _choose_rows(
-    table: Table,
-    relation: Relation,
-    inspector: Inspector,
-    engine: Engine,
-    config: ProfileConfig,
-    *,
-    rows: int,
-) -> tuple[str, RowSample | None]:
-    """Return the key column and the sample of rows to count."""
-    share = min(1.0, config.max_bytes / max(table.size, 1))
-    most = max(1, min(config.max_rows, round(rows * share)))
-    if rows <= most:
-        return "", None
-    key = find_integer_key(relation, inspector)
-    return key, sample_rows(relation, engine, key, rows=rows, most=most)
 
 
 def _countable(

@@ -16,7 +16,7 @@ from dataclasses import fields, replace
 from datetime import date, datetime, timedelta, timezone
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -81,13 +81,15 @@ class Store:
     def profiles(self, tables: Sequence[Table]) -> dict[TableId, TableProfile]:
         """Return the stored profiles of unchanged tables."""
         by_key = {table_key(table, self._settings): table for table in tables if table.state}
+        found: dict[TableId, TableProfile] = {}
         with gc_paused():
-            return {
-                profile.table.id: profile
-                for rows in self._stored_profiles()
-                for profile in _matching_profiles(rows, by_key)
-                if not profile.fault
-            }
+            for rows in self._stored_profiles():
+                own = [by_key.get(key) for key in rows["key"].to_pylist()]
+                # Filtered before conversion, which is the expensive step.
+                chosen = rows.filter(pa.array([table is not None for table in own], pa.bool_()))
+                profiles = from_rows(filter(None, own), chosen)
+                found |= {each.table.id: each for each in profiles if not each.fault}
+        return found
 
     @contextmanager
     def result_folder(self, tables: Sequence[Table]) -> Iterator[Path]:
@@ -122,9 +124,12 @@ class Store:
     ) -> dict[_Compared, Evidence]:
         """Return the stored evidence of what has unchanged tables and ways of comparison."""
         batches = self._read(_evidence_file(ways), _EVIDENCE_SCHEMA)
-        by_key = {row.pop("key"): row for batch in batches for row in batch.to_pylist()}
+        rows = (row for batch in batches for row in batch.to_pylist())
+        stored = {
+            row.pop("key"): {**row, "cardinality": Cardinality(row["cardinality"])} for row in rows
+        }
         keys = _evidence_keys(compared, tables, ways)
-        return {each: _evidence(by_key[key]) for each, key in keys.items() if key in by_key}
+        return {each: Evidence(**stored[key]) for each, key in keys.items() if key in stored}
 
     def keep_evidence(
         self,
@@ -195,7 +200,17 @@ class Store:
         if self._folder is None or self._ignores_content:
             return
         for folder in sorted((self._folder / _RESULTS_FOLDER).glob("*")):
-            yield from _unfinished_profiles(folder, self._note_damaged)
+            yield from self._unfinished_profiles(folder)
+
+    def _unfinished_profiles(self, folder: Path) -> Iterator[pa.RecordBatch]:
+        try:
+            keys = json.loads(bytes(read_checked(folder / _KEYS_FILE)))
+            for rows in read_results(folder):
+                own = pa.array([keys[at] for at in rows["table"].to_pylist()], pa.string())
+                columns = [own, *rows.columns[1:]]
+                yield pa.RecordBatch.from_arrays(columns, schema=_PROFILE_SCHEMA)
+        except (StoredFileError, pa.ArrowException, OSError) as error:
+            self._note_damaged(folder, f"{type(error).__name__}: {error}")
 
     def _read(self, name: str, schema: pa.Schema) -> list[pa.RecordBatch]:
         if self._folder is None or self._ignores_content or not (self._folder / name).exists():
@@ -218,28 +233,6 @@ class Store:
                 pq.write_table(table, unfinished)
         except (StoredFileError, OSError) as error:
             logger.warning("Cannot store results for the next run in %s: %s", self._folder, error)
-
-
-def _unfinished_profiles(folder: Path, note_damaged: NoteDamaged) -> Iterator[pa.RecordBatch]:
-    try:
-        keys = json.loads(bytes(read_checked(folder / _KEYS_FILE)))
-        for rows in read_results(folder):
-            of_rows = [keys[index] for index in rows["table"].to_pylist()]
-            columns = [pa.array(of_rows, pa.string()), *rows.columns[1:]]
-            yield pa.RecordBatch.from_arrays(columns, schema=_PROFILE_SCHEMA)
-    except (StoredFileError, pa.ArrowException, OSError) as error:
-        note_damaged(folder, f"{type(error).__name__}: {error}")
-
-
-def _matching_profiles(rows: pa.RecordBatch, by_key: Mapping[str, Table]) -> list[TableProfile]:
-    tables = [by_key.get(key) for key in rows["key"].to_pylist()]
-    # Filtered before conversion, which is the expensive step.
-    chosen = rows.filter(pa.array([table is not None for table in tables], pa.bool_()))
-    return from_rows(filter(None, tables), chosen)
-
-
-def _evidence(row: dict[str, Any]) -> Evidence:
-    return Evidence(**{**row, "cardinality": Cardinality(row["cardinality"])})
 
 
 def result_key(tables: Sequence[Table], *parts: str) -> str:

@@ -171,21 +171,16 @@ def _count(
         PairCounts(*(int(row[f"{name}_{at}"] or 0) for name in ("shared", "matched", "joined")))
         for at in range(len(counted))
     ]
-    exact = {
-        column.id
-        for at, column in enumerate(grouped)
-        if not int(row["inexact"] or 0) >> at & 1
-        and _has_certain_nulls(int(row[f"words_{at}"]), counts[at].rows, column.id in texts)
-    }
+    inexact, exact = int(row["inexact"] or 0), set()
+    for at, column in enumerate(grouped):
+        words = int(row[f"words_{at}"])
+        # If a column has no other values, its profile does not say whether it is text.
+        are_nulls_certain = not words or (column.id in texts and words < counts[at].rows)
+        if are_nulls_certain and not inexact >> at & 1:
+            exact.add(column.id)
     return {
-        pair: found for pair, found in zip(counted, counts, strict=True) if exact.issuperset(pair)
+        pair: each for pair, each in zip(counted, counts, strict=True) if exact.issuperset(pair)
     }
-
-
-def _has_certain_nulls(words: int, rows: int, is_text: bool) -> bool:  # noqa: FBT001 (private)
-    """Return whether it is certain which words of a column, such as `NA`, are nulls."""
-    # If a column has no other values, its profile does not say whether it is text.
-    return not words or (is_text and words < rows)
 
 
 def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
