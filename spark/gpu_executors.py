@@ -51,10 +51,10 @@ def _amount(text: str) -> float:
 
 def has_gpu_executors(session: OptionalSession) -> TypeGuard[LazySession]:
     """Return whether the executors of a session have GPUs. This does not start Spark."""
-    if not isinstance(session, LazySession):
-        return False
-    settings = {key: session.setting(key, "0") for key in _AMOUNTS}
-    return gives_gpus(session.setting("spark.master", "local"), settings)
+    return isinstance(session, LazySession) and gives_gpus(
+        session.setting("spark.master", "local"),
+        {key: session.setting(key, "0") for key in _AMOUNTS},
+    )
 
 
 def run_on_executor(

@@ -70,8 +70,7 @@ _JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 """Spark setting for the driver's Java options; those in the recipe's `extraJavaOptions` come after.
 """
 _QUIET = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
+    **dict.fromkeys(("spark.ui.enabled", "spark.ui.showConsoleProgress"), "false"),
     "spark.log.level": "ERROR",
 }
 _DRIVER = {"spark.driver.memory": "2g", "spark.driver.maxResultSize": "0"}
@@ -169,8 +168,12 @@ def _create(config: SessionConfig) -> "SparkSession":
         return builder.remote(config.master).getOrCreate()
     # Checked first, because PySpark reports missing Java only through a failed process.
     java = find_java()
+    variables = {"PYSPARK_PYTHON": settings["spark.pyspark.python"]}
+    if config.master.startswith("local"):
+        # Otherwise Spark looks up the name of this machine, which may not resolve offline.
+        variables["SPARK_LOCAL_IP"] = settings["spark.driver.host"]
     try:
-        with _environment(_variables(config.master, settings)):
+        with _environment(variables):
             _start_java({"spark.master": config.master, **settings, **_java_options(settings)})
             return builder.master(config.master).getOrCreate()
     except PySparkRuntimeError as error:
@@ -230,15 +233,6 @@ def _property(setting: tuple[str, str]) -> str:
         re.sub(r"[\s\\=:#!]", lambda found: rf"\u{ord(found[0]):04x}", text) for text in setting
     )
     return f"{name}={value}\n"
-
-
-def _variables(master: str, settings: dict[str, str]) -> dict[str, str]:
-    """Return the environment variables that Spark reads when it starts."""
-    variables = {"PYSPARK_PYTHON": settings["spark.pyspark.python"]}
-    if master.startswith("local"):
-        # Otherwise Spark looks up the name of this machine, which may not resolve offline.
-        variables["SPARK_LOCAL_IP"] = settings["spark.driver.host"]
-    return variables
 
 
 @contextmanager

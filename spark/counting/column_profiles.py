@@ -172,19 +172,17 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
     are those of the sample. All samples are converted to Python in one call, because the calls
     take longer than the conversion.
     """
-    sketches = [column.aggregate.values.smallest(config.sketch_size) for column in columns]
+    size = config.sketch_size
+    sketches = [column.aggregate.values.smallest(size) for column in columns]
     samples = [values.smallest(config.sample_size) for values in sketches]
     texts, bounds = _concatenate_texts(samples)
     all_texts = texts.to_pylist()
-    sample_texts = [
-        tuple(all_texts[begin:end]) for begin, end in itertools.pairwise(bounds.tolist())
-    ]
+    ends = itertools.pairwise(bounds.tolist())
+    sample_texts = [tuple(all_texts[begin:end]) for begin, end in ends]
     column_patterns = patterns(texts, bounds, config.pattern_count)
     notations = column_notations(samples, [column.aggregate.forms for column in columns])
-    parts = zip(
-        *(columns, sketches, samples, sample_texts, _means(sketches), column_patterns, notations),
-        strict=True,
-    )
+    means = _means(sketches)
+    facts = columns, sketches, samples, sample_texts, means, column_patterns, notations
     return [
         ColumnProfile(
             id=id_,
@@ -194,8 +192,7 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             nulls=aggregate.nulls,
             # The estimate may exceed the number of rows that have a value.
             distinct=min(
-                estimate_distinct(aggregate.values.hashes, config.sketch_size),
-                aggregate.rows - aggregate.nulls,
+                estimate_distinct(aggregate.values.hashes, size), aggregate.rows - aggregate.nulls
             ),
             sketch=to_bytes(sketch.hashes),
             sample=sample_text,
@@ -204,11 +201,13 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             lengths=Lengths(min(aggregate.lengths), mean, aggregate.lengths[1]),
             patterns=shapes,
             notation=notation,
-            form_sketch=to_bytes(aggregate.forms[notation][: config.sketch_size])
+            form_sketch=to_bytes(aggregate.forms[notation][:size])
             if notation in aggregate.forms
             else b"",
         )
-        for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in parts
+        for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in zip(
+            *facts, strict=True
+        )
     ]
 
 

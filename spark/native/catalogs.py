@@ -86,8 +86,7 @@ _ARROW_TYPES: Mapping[type[T.DataType], pa.DataType] = {
     T.TimestampNTZType: pa.timestamp("us"),
     T.BinaryType: pa.binary(),
     # Values of lists and maps are not read, so those of any type will do.
-    T.ArrayType: pa.list_(pa.null()),
-    T.MapType: pa.list_(pa.null()),
+    **dict.fromkeys((T.ArrayType, T.MapType), pa.list_(pa.null())),
 }
 """The Arrow type of each Spark type. The arguments of PySpark's own function for this conversion
 differ between versions."""

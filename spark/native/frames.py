@@ -38,15 +38,8 @@ from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.visible import redact
 
 _TEXT_TYPES = (
-    T.StringType,
-    T.BooleanType,
-    T.IntegralType,
-    T.FloatType,
-    T.DoubleType,
-    T.DecimalType,
-    T.DateType,
-    T.TimestampType,
-    T.TimestampNTZType,
+    *(T.StringType, T.BooleanType, T.NumericType),
+    *(T.DateType, T.TimestampType, T.TimestampNTZType),
 )
 """Types that Arrow converts to text; Spark converts the others."""
 

@@ -149,11 +149,7 @@ def _plan_tasks(
 
 
 def _table(metadata: TableMetadata, uri: str, files: CopiedFiles) -> StaticTable:
-    name = "static-table"
+    name, catalog = ("static-table", uri), NoopCatalog("static-table")
     return StaticTable(
-        identifier=(name, uri),
-        metadata=metadata,
-        metadata_location=uri,
-        io=files,
-        catalog=NoopCatalog(name),
+        identifier=name, metadata=metadata, metadata_location=uri, io=files, catalog=catalog
     )

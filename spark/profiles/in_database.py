@@ -147,11 +147,9 @@ def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | No
     if counts.others is None or not _is_confirmed(counts, config):
         return None
     size = config.sketch_size + 1
-    others = TextCounts(
-        sum(counts.others.values()),
-        pa.array(counts.others, pa.string()),
-        np.array([*counts.others.values()], np.int64),
-    )
+    texts = pa.array(counts.others, pa.string())
+    numbers = np.array([*counts.others.values()], np.int64)
+    others = TextCounts(int(numbers.sum()), texts, numbers)
     [apart] = aggregate_columns([others], size, in_forms=False, value_hash=config.value_hash)
     normalised = ColumnAggregate(
         rows=counts.rows - others.rows,
@@ -166,10 +164,10 @@ def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | No
         final = aggregate.resolve_null_words()
         sample = final.values.smallest(config.sample_size)
         return None if may_have_notation(sample, aggregate.types) else aggregate
-    texts = {**counts.sample, **counts.others}
-    everything = TextCounts(0, pa.array(texts, pa.string()), np.ones(len(texts), np.int64))
-    [known] = aggregate_columns([everything], size, value_hash=config.value_hash)
-    return replace(aggregate, forms=known.forms)
+    known = {**counts.sample, **counts.others}
+    everything = TextCounts(0, pa.array(known, pa.string()), np.ones(len(known), np.int64))
+    [whole] = aggregate_columns([everything], size, value_hash=config.value_hash)
+    return replace(aggregate, forms=whole.forms)
 
 
 def _is_confirmed(counts: SqlCounts, config: ProfileConfig) -> bool:

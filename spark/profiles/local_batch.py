@@ -126,16 +126,14 @@ class ColumnBatch:
 
     def _profiles(self) -> list[TableProfile]:
         self.columns.flush()
+        found = self.columns.aggregates
         columns = [
-            CountedColumn(
-                ColumnId(read.table.id, column.path),
-                column.position,
-                self.columns.aggregates[index, column.path],
-            )
+            CountedColumn(ColumnId(read.table.id, path), position, found[index, path])
             for index, read in enumerate(self.members)
             if isinstance(read, _ReadTable)
-            for column in read.columns
-            if not column.opaque
+            for path, position in (
+                (each.path, each.position) for each in read.columns if not each.opaque
+            )
         ]
         profiles = iter(profile_columns(columns, self._config))
         return [

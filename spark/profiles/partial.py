@@ -309,12 +309,12 @@ def _merge(
     files: Mapping[int, int] = MappingProxyType({}),
 ) -> list[TableProfile]:
     """Count the parts of tables in one Spark job, or more if a table ends its worker."""
+
+    def collect(indices: Sequence[int]) -> dict[int, list[Any]]:
+        return _collect_counts(rows(indices), tables, config)
+
     # Nothing to salvage, because Spark merges the counts of all tables at the end.
-    counted, lost = run_in_halves(
-        lambda indices: _collect_counts(rows(indices), tables, config),
-        range(len(tables)),
-        salvage=dict[int, list[Any]],
-    )
+    counted, lost = run_in_halves(collect, range(len(tables)), salvage=dict[int, list[Any]])
     faults = {**errors, **dict.fromkeys(lost, LostWorkerError.by_reading())}
     profiles = [
         TableProfile(table=table, fault=str(faults[index]))
@@ -372,11 +372,11 @@ def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) ->
         with naming_columns(loaded.columns):
             raise EmptyRelationError.without_rows()
     if loaded.frame is None:
-        opaque = tuple(
+        opaque = [
             opaque_profile(ColumnId(table.id, column.path), column, rows=loaded.rows)
             for column in loaded.columns
-        )
-        profile = TableProfile(table=table, columns=opaque, rows=loaded.rows)
+        ]
+        profile = TableProfile(table=table, columns=tuple(opaque), rows=loaded.rows)
     else:
         # Numbered by partition, so that the order of merging is the same in every run.
         parts = OnSpark(session, config).read_frame(

@@ -194,11 +194,7 @@ def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, Ta
 def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TableProfile]:
     """Read the profiles that workers finished before a job failed."""
     with gc_paused():
-        return {
-            index: profile
-            for rows in read_results(folder)
-            for index, profile in _by_index(rows, tables).items()
-        }
+        return dict(chain(*(_by_index(rows, tables).items() for rows in read_results(folder))))
 
 
 def read_results(folder: Path) -> Iterator[pa.RecordBatch]:

@@ -102,14 +102,12 @@ class Store:
         """Replace the stored profiles with this run's profiles."""
         # The next run tries unreadable tables again.
         kept = [profile for profile in profiles if profile.table.state and not profile.fault]
-        keys = pa.array([table_key(profile.table, self._settings) for profile in kept], pa.string())
-        batches = [
-            pa.RecordBatch.from_arrays(
-                [keys[start : start + _BATCH], *to_rows(kept[start : start + _BATCH]).columns],
-                schema=_PROFILE_SCHEMA,
-            )
-            for start in range(0, len(kept), _BATCH)
-        ]
+        batches = []
+        for start in range(0, len(kept), _BATCH):
+            some = kept[start : start + _BATCH]
+            keys = pa.array([table_key(each.table, self._settings) for each in some], pa.string())
+            columns = [keys, *to_rows(some).columns]
+            batches.append(pa.RecordBatch.from_arrays(columns, schema=_PROFILE_SCHEMA))
         self._write(_PROFILES_FILE, pa.Table.from_batches(batches, _PROFILE_SCHEMA))
         self._discard_results()
 
@@ -284,14 +282,12 @@ class LostTables:
 
     def known(self, tables: Iterable[Table]) -> dict[TableId, TableProfile]:
         """For each table that recently crashed a worker, return a profile that says so."""
-        days = ((table, self._day(table)) for table in tables)
-        return {
-            table.id: TableProfile(
-                table=table, fault=str(LostWorkerError.by_reading_on(day, again=day + _WAIT))
-            )
-            for table, day in days
-            if day and _today() < day + _WAIT
-        }
+        found = {}
+        for table in tables:
+            if (day := self._day(table)) and _today() < day + _WAIT:
+                fault = str(LostWorkerError.by_reading_on(day, again=day + _WAIT))
+                found[table.id] = TableProfile(table=table, fault=fault)
+        return found
 
     def keep(self, profiles: Iterable[TableProfile]) -> None:
         """Remember the tables that crashed a worker in this run or an earlier one."""

@@ -224,11 +224,8 @@ def verify_bridges(
         # If every table can be read alone, the job failed for another reason, for all of them.
         for table in sorted(unread or {each.table.id for each in (*columns, *crosswalks)}):
             note_unread(table)
-        rest = [
-            each
-            for each in numbers.bridges
-            if unread.isdisjoint((each.left.table, each.crosswalk, each.right.table))
-        ]
+        tables_of = {each: {column.table for column in each.columns} for each in numbers.bridges}
+        rest = [each for each in numbers.bridges if unread.isdisjoint(tables_of[each])]
         if not unread or not rest:
             return {}
         return verify_bridges(
@@ -321,10 +318,8 @@ def _evidence(numbers: _Numbers, counts: _BridgeCounts) -> dict[Bridge, Evidence
     for at, left_end, crosswalk, right_end in numbers.links:
         if left_end in totals and crosswalk in counts.read and right_end in totals:
             left, right = counts.left.get(at, none), counts.right.get(at, none)
-            (left_values, left_rows), (right_values, right_rows) = (
-                totals[left_end],
-                totals[right_end],
-            )
+            left_values, left_rows = totals[left_end]
+            right_values, right_rows = totals[right_end]
             found[numbers.bridges[at]] = Evidence(
                 shared=counts.shared.get(at, 0),
                 left_containment=left.values / left_values,

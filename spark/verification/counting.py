@@ -265,17 +265,13 @@ def request_values(
                 tuples.setdefault(table, {})[members] = number
             case (ColumnId(table=table, path=path), str(kind)):
                 columns.setdefault(table, {}).setdefault(path, {})[kind] = number
-    requests = (
-        RequestedColumns(
-            table,
-            columns.get(table.id, {}),
-            tuples=tuples.get(table.id, {}),
-            kept=files.get(table.id),
-        )
-        for table in tables
-        if table.id in columns or table.id in tuples
-    )
-    return [replace(each, texts=texts_among(each, texts)) for each in requests]
+    requests = []
+    for each in tables:
+        if each.id in columns or each.id in tuples:
+            wanted = columns.get(each.id, {}), (), tuples.get(each.id, {}), files.get(each.id)
+            request = RequestedColumns(each, *wanted)
+            requests.append(replace(request, texts=texts_among(request, texts)))
+    return requests
 
 
 def texts_among(request: TableRequest, texts: AbstractSet[ColumnId]) -> frozenset[str]:
@@ -361,8 +357,7 @@ def _merged(parts: Sequence[_Values]) -> _Values:
     if len(parts) == 1:
         return parts[0]
     merged = merge_values(
-        DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
-        for hashes, counts in parts
+        DistinctValues(*part, pa.nulls(len(part[0]), pa.string())) for part in parts
     )
     return merged.hashes, merged.counts
 

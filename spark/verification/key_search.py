@@ -171,10 +171,7 @@ def _search_rows(batches: Iterable[pa.RecordBatch], job: _Searched) -> pa.Record
         for path, column in hash_columns(batch, job.paths, job.search.texts).items():
             hashed[path].append(column)
     columns = {
-        path: HashedColumn(
-            np.concatenate([part.hashes for part in parts]),
-            np.concatenate([part.is_filled for part in parts]),
-        )
+        path: HashedColumn(*map(np.concatenate, zip(*parts, strict=True)))
         for path, parts in hashed.items()
         if parts
     }

@@ -13,9 +13,9 @@ the file is damaged or lacks a column, the table is read.
 import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -68,8 +68,7 @@ class ColumnTuple:
     rows would match by chance if this column had nothing to do with the others."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HashedColumn:
+class HashedColumn(NamedTuple):
     """The hashes of a column's values, row by row."""
 
     hashes: Hashes
@@ -229,11 +228,9 @@ def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
     taken = sum(each.hashes.nbytes for each in values.values())
     if file is None or taken > max(size, _FEW_BYTES):
         return
+    all_counts = [each.counts for each in values.values()]
     # Most values of a key occur once.
-    narrow = [
-        each.counts.astype(np.min_scalar_type(int(each.counts.max(initial=0))))
-        for each in values.values()
-    ]
+    narrow = [each.astype(np.min_scalar_type(int(each.max(initial=0)))) for each in all_counts]
     rows = {
         "name": [*values],
         "hashes": [each.hashes.astype("<u8").tobytes() for each in values.values()],
@@ -299,16 +296,16 @@ class RequestedColumns(TableRequest):
                 sizes = json.loads(pa.ipc.open_stream(content).schema.metadata[_SIZES])
         except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
             return None  # damaged, which is reported when it is loaded
-        needed = [sizes.get(name) for name in self.names]
+        needed = [sizes.get(name) for name in {name for name, *_ in self.wanted()}]
         return None if None in needed else 2 * np.uint64().itemsize * sum(needed)
 
-    @property
-    def names(self) -> AbstractSet[str]:
-        """The names of the values to count, by which they are kept."""
-        columns = {
-            _name_of_column(path, kind) for path, ways in self.columns.items() for kind in ways
-        }
-        return columns.union(_name_of_tuple(wanted, self.texts) for wanted in self.tuples)
+    def wanted(self) -> Iterator[tuple[str, str, int]]:
+        """Yield the name of the values of each way or tuple, their form, and their number."""
+        for path, ways in self.columns.items():
+            for kind, number in ways.items():
+                yield _name_of_column(path, kind), kind, number
+        for members, number in self.tuples.items():
+            yield _name_of_tuple(members, self.texts), "", number
 
     @property
     def paths(self) -> frozenset[str]:
@@ -331,7 +328,7 @@ def read_values(
     batch = _TableBatch(synonyms, databases)
     for request in requests:
         kept = _load_values(request.kept)
-        if request.names <= kept.keys():
+        if all(name in kept for name, *_ in request.wanted()):
             yield from _number_values(kept, request, synonyms)
             continue
         batch.read(request, kept)
@@ -467,13 +464,8 @@ def _number_values(
 
     If the values of an entity kind are requested, the hashes are translated by its synonyms.
     """
-    # A column may have disappeared since it was profiled.
-    for path, numbers in request.columns.items():
-        for kind, number in numbers.items():
-            found = values.get(_name_of_column(path, kind))
-            if found is not None:
-                is_translated = kind and not isinstance(kind, Notation)
-                yield number, found.translate(synonyms[kind]) if is_translated else found
-    for wanted, number in request.tuples.items():
-        if (found := values.get(_name_of_tuple(wanted, request.texts))) is not None:
-            yield number, found
+    for name, kind, number in request.wanted():
+        # A column may have disappeared since it was profiled.
+        if (found := values.get(name)) is not None:
+            is_translated = kind and not isinstance(kind, Notation)
+            yield number, found.translate(synonyms[kind]) if is_translated else found
