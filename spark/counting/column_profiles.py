@@ -183,6 +183,7 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
     notations = column_notations(samples, [column.aggregate.forms for column in columns])
     means = _means(sketches)
     facts = columns, sketches, samples, sample_texts, means, column_patterns, notations
+    parts = zip(*facts, strict=True)
     return [
         ColumnProfile(
             id=id_,
@@ -205,9 +206,7 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             if notation in aggregate.forms
             else b"",
         )
-        for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in zip(
-            *facts, strict=True
-        )
+        for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in parts
     ]
 
 

@@ -128,12 +128,13 @@ class ColumnBatch:
         self.columns.flush()
         found = self.columns.aggregates
         columns = [
-            CountedColumn(ColumnId(read.table.id, path), position, found[index, path])
+            CountedColumn(
+                ColumnId(read.table.id, each.path), each.position, found[index, each.path]
+            )
             for index, read in enumerate(self.members)
             if isinstance(read, _ReadTable)
-            for path, position in (
-                (each.path, each.position) for each in read.columns if not each.opaque
-            )
+            for each in read.columns
+            if not each.opaque
         ]
         profiles = iter(profile_columns(columns, self._config))
         return [
