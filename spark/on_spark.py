@@ -99,8 +99,8 @@ class OnSpark:
                 lost += less
         for index in routes[Route.DISTRIBUTED]:
             with suppress(*SPARK_ERRORS):
-                rows = load_frame(self.session, located[index].table.location).limit(most_rows)
-                found |= receive(collect_arrow(self._read_frame(job, located[index], rows, 1)))
+                rows = self._read_natively(job, located[index], most_rows)
+                found |= receive(collect_arrow(rows))
         return found, lost
 
     def map_parts(self, job: TableJob[Request], requests: Sequence[Request]) -> DataFrame:
@@ -123,8 +123,7 @@ class OnSpark:
         for index in routes[Route.DISTRIBUTED]:
             # Spark may refuse one table already at this point; all others are still read.
             with suppress(*SPARK_ERRORS):
-                rows = load_frame(self.session, located[index].table.location)
-                frames.append(self._read_frame(job, located[index], rows))
+                frames.append(self._read_natively(job, located[index]))
         return _union(frames or [self.session.createDataFrame([], from_arrow_schema(job.schema))])
 
     def count_by_hash(
@@ -217,24 +216,31 @@ class OnSpark:
         return map_tasks(self.session, tasks, work, job.schema)
 
     def read_files(
-        self, job: TableJob[Request], requests: Sequence[Request], files: Mapping[str, ShippedFile]
+        self,
+        job: TableJob[Request],
+        requests: Sequence[Request],
+        files: Mapping[str, ShippedFile],
+        *,
+        are_tables: bool = False,
     ) -> DataFrame:
         """Read each of some remote files, by URI, where a task receives a copy of it."""
 
         def worker(batches: _Batches) -> _Batches:
-            for file, table in receive_files(batches, files):
-                request = replace(requests[file.table_index], table=table)
+            received = (
+                (file, replace(requests[file.table_index], table=table))
+                for file, table in receive_files(batches, files)
+            )
+            if are_tables:
+                yield from job.read_whole((request for _, request in received), Databases())
+            for file, request in received:
                 numbers = file.file_index, file.file_count, file.path
                 yield from job.read_alone(request, Databases(), *numbers)
 
-        return self._receive(files, worker, job)
+        frame = read_binary_files(self.session, [*files])
+        return frame.mapInArrow(worker, from_arrow_schema(job.schema))
 
     def read_frame(
-        self,
-        job: TableJob[Request],
-        request: Request,
-        frame: DataFrame,
-        columns: Sequence[Column],
+        self, job: TableJob[Request], request: Request, frame: DataFrame, columns: Sequence[Column]
     ) -> DataFrame:
         """Read a table in the partitions of a data frame, which has its readable columns."""
         paths = readable_paths(columns)
@@ -249,11 +255,14 @@ class OnSpark:
 
         return frame.mapInArrow(worker, from_arrow_schema(job.schema))
 
-    def _read_frame(
-        self, job: TableJob[Request], request: Request, rows: DataFrame, tasks: int = 0
+    def _read_natively(
+        self, job: TableJob[Request], request: Request, most_rows: int | None = None
     ) -> DataFrame:
+        rows = load_frame(self.session, request.table.location)
+        if most_rows is not None:  # which are few, and so for one task
+            rows = rows.limit(most_rows).coalesce(1)
         frame, columns, _ = select_columns(rows, request.paths)
-        return self.read_frame(job, request, frame.coalesce(tasks) if tasks else frame, columns)
+        return self.read_frame(job, request, frame, columns)
 
     def _read_whole(self, job: TableJob[Request], requests: Sequence[Request]) -> DataFrame:
         tasks = pack(requests)
@@ -263,24 +272,7 @@ class OnSpark:
     def _read_first_files(self, job: TableJob[Request], requests: Sequence[Request]) -> DataFrame:
         planned = plan_shipment(self.session, [request.table for request in requests]).files
         files = {uri: file for uri, file in planned.items() if file.file_index == 0}
-
-        def worker(batches: _Batches) -> _Batches:
-            copies = (
-                replace(requests[file.table_index], table=table)
-                for file, table in receive_files(batches, files)
-            )
-            yield from job.read_whole(copies, Databases())
-
-        return self._receive(files, worker, job)
-
-    def _receive(
-        self,
-        files: Mapping[str, ShippedFile],
-        worker: Callable[[_Batches], _Batches],
-        job: TableJob[Request],
-    ) -> DataFrame:
-        frame = read_binary_files(self.session, [*files])
-        return frame.mapInArrow(worker, from_arrow_schema(job.schema))
+        return self.read_files(job, requests, files, are_tables=True)
 
     def _by_route(self, requests: Sequence[Request]) -> dict[Route, list[int]]:
         routes = defaultdict[Route, list[int]](list)

@@ -168,13 +168,16 @@ def _create(config: SessionConfig) -> "SparkSession":
         return builder.remote(config.master).getOrCreate()
     # Checked first, because PySpark reports missing Java only through a failed process.
     java = find_java()
+    # The driver's temporary files are in a private folder: Java does not read TMPDIR. Killed, it
+    # leaves libraries that it unpacked and Spark's folders.
+    options = f'"-Djava.io.tmpdir={_spill_folder()}" {settings.get(_JAVA_OPTIONS, "")}'.rstrip()
     variables = {"PYSPARK_PYTHON": settings["spark.pyspark.python"]}
     if config.master.startswith("local"):
         # Otherwise Spark looks up the name of this machine, which may not resolve offline.
         variables["SPARK_LOCAL_IP"] = settings["spark.driver.host"]
     try:
         with _environment(variables):
-            _start_java({"spark.master": config.master, **settings, **_java_options(settings)})
+            _start_java({"spark.master": config.master, **settings, _JAVA_OPTIONS: options})
             return builder.master(config.master).getOrCreate()
     except PySparkRuntimeError as error:
         if error.getCondition() == "JAVA_GATEWAY_EXITED":
@@ -192,15 +195,6 @@ def _spill_folder() -> Path:
     opened = ExitStack()
     atexit.register(opened.close)
     return opened.enter_context(temporary_folder())
-
-
-def _java_options(settings: dict[str, str]) -> dict[str, str]:
-    """Return Java options that put the driver's temporary files into a private folder.
-
-    Java does not read TMPDIR. Killed, it leaves libraries that it unpacked and Spark's folders.
-    """
-    ours = f'"-Djava.io.tmpdir={_spill_folder()}"'
-    return {_JAVA_OPTIONS: f"{ours} {settings.get(_JAVA_OPTIONS, '')}".rstrip()}
 
 
 def _start_java(settings: dict[str, str]) -> None:

@@ -352,7 +352,7 @@ def profile_distributed(
             send_profiles([indices[table.id]], [profiles[table.id]], folder)
 
     with result_folder(tables) as folder, ThreadPoolExecutor(_CONCURRENT_JOBS) as pool:
-        [*pool.map(profile, queues.values())]  # raises what one of them raises
+        list(pool.map(profile, queues.values()))  # raises what one of them raises
     return [profiles[table.id] for table in tables]
 
 

@@ -75,12 +75,13 @@ class Store:
         self.config = config
         self._folder = config.store
         self._ignores_content = config.force
-        self._settings = repr(replace(config, store=None, force=False))
+        self.settings = repr(replace(config, store=None, force=False))
+        """The settings on which results depend."""
         self._note_damaged = note_damaged
 
     def profiles(self, tables: Sequence[Table]) -> dict[TableId, TableProfile]:
         """Return the stored profiles of unchanged tables."""
-        by_key = {table_key(table, self._settings): table for table in tables if table.state}
+        by_key = {table_key(table, self.settings): table for table in tables if table.state}
         found: dict[TableId, TableProfile] = {}
         with gc_paused():
             for rows in self._stored_profiles():
@@ -95,7 +96,7 @@ class Store:
     def result_folder(self, tables: Sequence[Table]) -> Iterator[Path]:
         """Provide a folder into which workers write each finished profile."""
         with ExitStack() as opened:
-            folder = self._new_results([table_key(table, self._settings) for table in tables])
+            folder = self._new_results([table_key(table, self.settings) for table in tables])
             yield folder or opened.enter_context(temporary_folder())
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
@@ -105,7 +106,7 @@ class Store:
         batches = []
         for start in range(0, len(kept), _BATCH):
             some = kept[start : start + _BATCH]
-            keys = pa.array([table_key(each.table, self._settings) for each in some], pa.string())
+            keys = pa.array([table_key(each.table, self.settings) for each in some], pa.string())
             columns = [keys, *to_rows(some).columns]
             batches.append(pa.RecordBatch.from_arrays(columns, schema=_PROFILE_SCHEMA))
         self._write(_PROFILES_FILE, pa.Table.from_batches(batches, _PROFILE_SCHEMA))
@@ -277,7 +278,6 @@ class LostTables:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._settings = repr(replace(store.config, store=None, force=False))
         self._days = store.results(_NAME)
 
     def known(self, tables: Iterable[Table]) -> dict[TableId, TableProfile]:
@@ -307,7 +307,7 @@ class LostTables:
         return date.fromisoformat(json.loads(day)) if day else None
 
     def _key(self, table: Table) -> str:
-        return result_key([table], self._settings)
+        return result_key([table], self._store.settings)
 
 
 def _today() -> date:
