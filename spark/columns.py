@@ -76,12 +76,9 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
     # The usual case, checked first because tables may have thousands of columns.
     if len(times) == len(columns) and all(map(str.strip, times)):
         return tuple(columns)
-    repeated = [path for path, count in times.items() if count > 1 and path.strip()]
-    if repeated:
-        listed = name_some([*map(repr, repeated)])
-        notes.append(f"skipped columns with the same name: {listed}")
-    blank = sum(not column.path.strip() for column in columns)
-    if blank:
+    if repeated := [repr(path) for path, count in times.items() if count > 1 and path.strip()]:
+        notes.append(f"skipped columns with the same name: {name_some(repeated)}")
+    if blank := sum(not column.path.strip() for column in columns):
         notes.append(f"skipped columns without a name: {blank}")
     return tuple(column for column in columns if column.path.strip() and times[column.path] == 1)
 
@@ -93,8 +90,7 @@ def _note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
         (False, "columns not compared, because they hold lists, maps or bytes"),
         (True, "columns not read, because the connection's user may not select them"),
     ):
-        names = [repr(column.path) for column in unread if column.is_withheld is is_withheld]
-        if names:
+        if names := [repr(each.path) for each in unread if each.is_withheld is is_withheld]:
             notes.append(f"{reason}: {name_some(names)}")
 
 
@@ -149,15 +145,13 @@ _FAR = "dates and times thousands of years away, which count as missing"
 def merge_batches(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa.RecordBatch]:
     """Merge small batches into larger ones, because every batch has a fixed cost."""
     pending: list[pa.RecordBatch] = []
-    pending_rows = pending_bytes = 0
+    rows = size = 0
     for batch in batches:
-        rows = pending_rows + len(batch)
-        is_large = rows * batch.num_columns > cells or pending_bytes + batch.nbytes > _BATCH_BYTES
-        if pending and is_large:
+        rows, size = rows + len(batch), size + batch.nbytes
+        if pending and (rows * batch.num_columns > cells or size > _BATCH_BYTES):
             yield pa.concat_batches(pending)
-            pending, pending_rows, pending_bytes = [], 0, 0
+            pending, rows, size = [], len(batch), batch.nbytes
         pending.append(batch)
-        pending_rows, pending_bytes = pending_rows + len(batch), pending_bytes + batch.nbytes
     if pending:
         yield pa.concat_batches(pending)
 
@@ -207,10 +201,8 @@ def _as_utf8(column: pa.Array, changed: dict[str, int]) -> pa.Array:
         binary = pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()
         written = column.view(binary).to_pylist()
         texts = [None if each is None else each.decode("utf-8", "replace") for each in written]
-        changed[_INVALID] += sum(
-            text is not None and text.encode() != each
-            for each, text in zip(written, texts, strict=True)
-        )
+        pairs = zip(written, texts, strict=True)
+        changed[_INVALID] += sum(text is not None and text.encode() != each for each, text in pairs)
         return pa.array(texts, column.type)
     return column
 
@@ -220,8 +212,7 @@ def _without_tails(column: pa.Array, changed: dict[str, int]) -> pa.Array:
     # So few bytes cannot hold a value of as many characters.
     if characters is None or characters.size <= _LONGEST:
         return column
-    long = pc.sum(pc.greater(pc.utf8_length(column), _LONGEST)).as_py()
-    if not long:
+    if not (long := pc.sum(pc.greater(pc.utf8_length(column), _LONGEST)).as_py()):
         return column
     changed[_LONG] += long
     return pc.utf8_slice_codeunits(column, 0, _LONGEST)
@@ -233,8 +224,7 @@ def _without_far(column: pa.Array, changed: dict[str, int]) -> pa.Array:
     else:
         units, limit = column.cast(pa.int64()), _LIMITS[getattr(column.type, "unit", "ms")]
     is_far = pc.or_(pc.less(units, -limit), pc.greater(units, limit))
-    far = pc.sum(is_far).as_py()
-    if not far:
+    if not (far := pc.sum(is_far).as_py()):
         return column
     changed[_FAR] += far
     return pc.if_else(is_far, pa.scalar(None, column.type), column)
@@ -274,8 +264,7 @@ def draw(
     count = SampleCount()
     yield from draw_part(stream, count, max_rows=max_rows, max_bytes=max_bytes)
     if not count.read:
-        header = [column.path for column in stream.columns if not column.opaque]
-        raise EmptyTableError.without_rows().with_header(header)
+        raise EmptyTableError.without_rows().with_header(readable_paths(stream.columns))
     stream.notes.extend(count.notes())
 
 

@@ -103,10 +103,8 @@ def column_notations(
         for values, among in zip(samples, sketched, strict=True)
     ]
     # The texts of all columns that may have a notation are normalised in one call.
-    texts = [
-        values.texts if among else NO_VALUES.texts
-        for values, among in zip(samples, asked, strict=True)
-    ]
+    among_samples = zip(samples, asked, strict=True)
+    texts = [(values if among else NO_VALUES).texts for values, among in among_samples]
     bounds = bounds_of([*map(len, texts)]).tolist()
     normal = normal_forms(pa.concat_arrays(texts)).to_pylist()
     parts = zip(itertools.pairwise(bounds), asked, strict=True)

@@ -76,10 +76,8 @@ def countable(column: pa.Array) -> pa.Array:
         return column
     if isinstance(column, pa.ExtensionArray):
         return countable(column.storage)
-    for is_type, convert in _CONVERSIONS:
-        if is_type(column.type):
-            return convert(column)
-    return column
+    convert = next((convert for is_type, convert in _CONVERSIONS if is_type(column.type)), None)
+    return convert(column) if convert else column
 
 
 _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (

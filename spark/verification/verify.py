@@ -106,11 +106,19 @@ def verify_joins(
     rest = [way.sides for way, is_ in zip(compared, is_inside, strict=True) if not is_]
     counter = ValueCounter(session, config, note_unread)
     read = iter(counter.count(tables, rest, texts=kinds.texts, synonyms=kinds.synonyms))
-    found: list[CountedPair | None] = []
-    for (left, right), is_ in zip((way.pair for way in compared), is_inside, strict=True):
+    chosen: dict[Pair, Evidence] = {}
+    # The way as written is the first of a pair. Another is chosen if it matches far more.
+    for way, is_ in zip(compared, is_inside, strict=True):
+        left, right = way.pair
         ends = (left, left), (right, right), (left, right)
-        found.append(CountedPair(*map(inside.__getitem__, ends)) if is_ else next(read))
-    return _choose_evidence(compared, found)
+        counted = CountedPair(*map(inside.__getitem__, ends)) if is_ else next(read)
+        if counted is None:
+            continue
+        evidence, before = counted.evidence, chosen.get(way.pair)
+        if before is None or evidence.containment > _MIN_GAIN * before.containment:
+            form = way.compared_as  # of most pairs, as written
+            chosen[way.pair] = replace(evidence, compared_as=form) if form else evidence
+    return chosen
 
 
 def size_to_read(
@@ -148,23 +156,3 @@ def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
     left, right = (kinds.notations.get(column) for column in pair)
     if form := common_form(left, right):
         yield _Comparison(pair, form.value, (left or _AS_WRITTEN, right or _AS_WRITTEN))
-
-
-def _choose_evidence(
-    compared: Sequence[_Comparison], found: Sequence[CountedPair | None]
-) -> dict[Pair, Evidence]:
-    """For each pair, choose one of the ways that `compared` lists, the one as written first.
-
-    Values are compared as written unless entities or another form of the values match far more.
-    """
-    chosen: dict[Pair, Evidence] = {}
-    for way, counted in zip(compared, found, strict=True):
-        if counted is None:
-            continue
-        evidence, before = counted.evidence, chosen.get(way.pair)
-        if before is None or evidence.containment > _MIN_GAIN * before.containment:
-            # Most pairs are compared as written.
-            chosen[way.pair] = (
-                replace(evidence, compared_as=way.compared_as) if way.compared_as else evidence
-            )
-    return chosen
