@@ -70,10 +70,13 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
             return Route.DISTRIBUTED if is_large or files is None else Route.LOCAL_BATCH
         case DeltaFolder(uri=uri):
             return Route.DISTRIBUTED if is_remote(uri) else Route.LOCAL_BATCH
-        case IcebergFolder(uri=uri) | IcebergDataFile(uri=uri):
+        # Spark's own readers may lack the jars for the store, and Arrow reads it in any process.
+        case File() | Folder() if table.location.store:
+            return Route.LOCAL_BATCH
+        case File() | Folder() if is_large and format_of(table.location).spark_reader:
+            return Route.DISTRIBUTED
+        case File(uri=uri) | Folder(uri=uri) | IcebergFolder(uri=uri) | IcebergDataFile(uri=uri):
             return Route.SHIPPED if is_remote(uri) else Route.LOCAL_BATCH
-        case File() | Folder():
-            return _route_of_files(table.location, is_large=is_large)
         case _:
             assert_never(table.location)
 
@@ -85,15 +88,6 @@ def whole_route_of(table: Table, config: ProfileConfig) -> Route:
     """
     in_database = database_of(table.location) is not None
     return Route.LOCAL_BATCH if in_database else route_of(table, config)
-
-
-def _route_of_files(location: File | Folder, *, is_large: bool) -> Route:
-    # Spark's own readers may lack the jars for the store, and Arrow reads it in any process.
-    if location.store:
-        return Route.LOCAL_BATCH
-    if is_large and format_of(location).spark_reader:
-        return Route.DISTRIBUTED
-    return Route.SHIPPED if is_remote(location.uri) else Route.LOCAL_BATCH
 
 
 def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:

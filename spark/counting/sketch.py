@@ -217,11 +217,10 @@ def _least_texts(texts: pa.Array, order: Indices, starts: Indices) -> Indices:
     if not len(unsure):
         return least
     written = texts.take(pa.array(order[unsure]))
-    columns = [pa.array(group[unsure]), pc.utf8_length(written), written]
-    ranked = pc.sort_indices(
-        pa.table(columns, names=["group", "length", "text"]),
-        sort_keys=[(name, "ascending") for name in ("group", "length", "text")],
-    ).to_numpy()
+    columns = pa.array(group[unsure]), pc.utf8_length(written), written
+    by_group = pa.table([*columns], names=["group", "length", "text"])
+    keys = [(name, "ascending") for name in by_group.column_names]
+    ranked = pc.sort_indices(by_group, sort_keys=keys).to_numpy()
     groups, first = np.unique(group[unsure][ranked], return_index=True)
     least[groups] = order[unsure][ranked[first]]
     return least

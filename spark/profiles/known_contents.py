@@ -74,9 +74,8 @@ class KnownContents:
         filed = [table for table in tables if table.state and _uris(table)[0]]
         self._seen = {table.id: table.state for table in filed}
         known = {table.id: content for table in filed if (content := self._content(table))}
-        unseen = [
-            each for each in filed if each.id not in known or known[each.id].seen != each.state
-        ]
+        seen = {id_: content.seen for id_, content in known.items()}
+        unseen = [each for each in filed if seen.get(each.id) != each.state]
         self._marks = _marks(unseen)
         alike = [each for each in unseen if each.id in known and each.size == known[each.id].size]
         self._sums = _checksums(alike, self._marks)

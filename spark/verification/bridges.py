@@ -89,7 +89,6 @@ _AS_WRITTEN = ""
 _Sides = tuple[str, str]
 """The paths of two columns of a crosswalk."""
 _DEFAULT_CONFIG = ProfileConfig()
-_NO_TEXTS: AbstractSet[ColumnId] = frozenset()
 
 
 class _Matches(NamedTuple):
@@ -189,7 +188,7 @@ def verify_bridges(
     tables: Sequence[Table],
     bridges: Sequence[Bridge],
     *,
-    texts: AbstractSet[ColumnId] = _NO_TEXTS,
+    texts: AbstractSet[ColumnId] = frozenset(),
     config: ProfileConfig = _DEFAULT_CONFIG,
     note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
