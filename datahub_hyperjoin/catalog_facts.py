@@ -46,6 +46,8 @@ class DeclaredKeys:
     """The keys that databases or the catalog declare."""
 
     unique: frozenset[ColumnId] = frozenset()
+    """Columns that are a whole primary key or have a unique constraint of their own."""
+
     composite: frozenset[tuple[ColumnId, ...]] = frozenset()
     """The columns of each composite key, in the declared order."""
 
@@ -112,11 +114,7 @@ class CatalogFacts:
     composites: Mapping[str, CatalogEvidence] = field(default_factory=dict)
     """Catalog evidence of composite joins, by the URN from `columns_urn`."""
 
-    unique: frozenset[ColumnId] = frozenset()
-    """Columns that are a whole primary key or have a unique constraint of their own."""
-
-    composite_keys: frozenset[tuple[ColumnId, ...]] = frozenset()
-    foreign_keys: tuple[ForeignKey, ...] = ()
+    keys: DeclaredKeys = DeclaredKeys()
     statistics: Mapping[ColumnId, ColumnStatistics] = field(default_factory=dict)
     columns: Mapping[TableId, frozenset[str]] = field(default_factory=dict)
     """Plain paths (without types) of the columns of each table that the catalog knows. A table that
@@ -133,7 +131,7 @@ class CatalogFacts:
     @cached_property
     def referenced(self) -> Mapping[Pair, ColumnId]:
         """The referenced column of each pair that a single-column foreign key declares."""
-        keys = (key.pairs[0] for key in self.foreign_keys if not key.is_composite)
+        keys = (key.pairs[0] for key in self.keys.foreign if not key.is_composite)
         return {pair_of(referring, referenced): referenced for referring, referenced in keys}
 
     @cached_property
@@ -162,18 +160,12 @@ class CatalogFacts:
 
     def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
         """Return a copy of these facts with the given declared keys added."""
-        both = self._keys.united(keys.renamed(self._in_catalog))
+        both = self.keys.united(keys.renamed(self._in_catalog))
         declared = {
             pair: replace(self.of(pair), declared=self.of(pair).declared or name)
             for pair, name in declared_pairs(both.foreign).items()
         }
-        return replace(
-            self,
-            pairs={**self.pairs, **declared},
-            unique=both.unique,
-            composite_keys=both.composite,
-            foreign_keys=both.foreign,
-        )
+        return replace(self, pairs={**self.pairs, **declared}, keys=both)
 
     def spelled_by(self, columns: Iterable[ColumnId]) -> "CatalogFacts":
         """Return a copy of these facts in the spelling of the tables."""
@@ -187,25 +179,16 @@ class CatalogFacts:
         def name(column: ColumnId) -> ColumnId:
             return own.get(column, column)
 
-        keys = self._keys.renamed(name)
         return replace(
             self,
             pairs={pair_of(*map(name, pair)): found for pair, found in self.pairs.items()},
-            unique=keys.unique,
-            composite_keys=keys.composite,
-            foreign_keys=keys.foreign,
+            keys=self.keys.renamed(name),
             statistics={name(column): found for column, found in self.statistics.items()},
             columns={
                 table: frozenset(name(ColumnId(table, path)).path for path in paths)
                 for table, paths in self.columns.items()
             },
             spellings=spellings,
-        )
-
-    @property
-    def _keys(self) -> DeclaredKeys:
-        return DeclaredKeys(
-            unique=self.unique, composite=self.composite_keys, foreign=self.foreign_keys
         )
 
     def _in_catalog(self, column: ColumnId) -> ColumnId:

@@ -142,7 +142,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         for dataset in sorted({*datasets} - {*read}):
             self.datasets_not_read.append(str(dataset))
         self.datasets_in_catalog = len(datasets)
-        composite = sum(key.is_composite for key in facts.foreign_keys)
+        composite = sum(key.is_composite for key in facts.keys.foreign)
         declared = sum(bool(evidence.declared) for evidence in facts.pairs.values())
         self.joins_declared = declared + composite
         composites = Counter(evidence.verdict for evidence in facts.composites.values())

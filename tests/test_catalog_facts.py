@@ -23,8 +23,10 @@ def test_keys_of_a_database_join_those_of_the_catalog() -> None:
     queried = CatalogEvidence(queries=3)
     facts = CatalogFacts(
         pairs={pair_of(*ORDER): queried},
-        unique=frozenset([TENANT[1]]),
-        foreign_keys=(ForeignKey(name="fk_catalog", pairs=(TENANT, ORDER)),),
+        keys=DeclaredKeys(
+            unique=frozenset([TENANT[1]]),
+            foreign=(ForeignKey(name="fk_catalog", pairs=(TENANT, ORDER)),),
+        ),
     )
     keys = DeclaredKeys(
         unique=frozenset([ORDER[1]]),
@@ -36,10 +38,10 @@ def test_keys_of_a_database_join_those_of_the_catalog() -> None:
     )
     both = facts.declaring(keys)
     assert both.pairs == {pair_of(*ORDER): CatalogEvidence(declared="fk_order", queries=3)}
-    assert both.unique == {TENANT[1], ORDER[1]}
-    assert both.composite_keys == {(TENANT[1], ORDER[1])}
+    assert both.keys.unique == {TENANT[1], ORDER[1]}
+    assert both.keys.composite == {(TENANT[1], ORDER[1])}
     # Both declare the composite key, in another order of its columns.
-    assert [key.name for key in both.foreign_keys] == ["fk_order", "fk_catalog"]
+    assert [key.name for key in both.keys.foreign] == ["fk_order", "fk_catalog"]
 
 
 def test_the_catalogs_name_of_a_key_is_kept() -> None:

@@ -35,6 +35,7 @@ def column(table: str, name: str) -> ColumnId:
 
 
 ARTICLE = pair_of(column("articles", "article"), column("orders", "article"))
+UNIQUE = DeclaredKeys(unique=frozenset({ARTICLE[0]}))
 ODD = pair_of(column("orders", "litres"), column("prices", "price"))
 
 
@@ -120,7 +121,7 @@ CHANGES: Mapping[str, tuple[Callable[[list[Table]], list[Table]], dict[str, obje
     "an accepted pair": (list, {"facts": decide(ODD, Verdict.ACCEPTED)}),
     "a rejected pair": (list, {"facts": decide(ARTICLE, Verdict.REJECTED)}),
     "a query": (list, {"facts": CatalogFacts(pairs={ARTICLE: CatalogEvidence(queries=3)})}),
-    "a unique column": (list, {"facts": CatalogFacts(unique=frozenset({ARTICLE[0]}))}),
+    "a unique column": (list, {"facts": CatalogFacts(keys=UNIQUE)}),
     "a declared key": (
         list,
         {"facts": NO_FACTS.declaring(DeclaredKeys(foreign=(ForeignKey(name="", pairs=(ODD,)),)))},

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
+from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, Role, Verdict
 from datahub_hyperjoin.model.config.sections import paper
 from datahub_hyperjoin.stages.role_decisions import decide_relations, propose_references
@@ -88,7 +88,7 @@ def test_two_declared_keys_of_a_column_are_both_references() -> None:
 def declare(referring: str, referenced: str) -> CatalogFacts:
     key = ForeignKey(name="fk", pairs=((column(referring), column(referenced)),))
     facts = facts_of({(referring, referenced): CatalogEvidence(declared="fk")})
-    return replace(facts, foreign_keys=(key,))
+    return replace(facts, keys=DeclaredKeys(foreign=(key,)))
 
 
 @pytest.mark.parametrize("ends", [("users.id", "logins.user_id"), ("logins.user_id", "users.id")])

@@ -1,7 +1,7 @@
 """Read DataHub's metadata about the tables of a run."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -16,7 +16,7 @@ from datahub_hyperjoin.catalog.decisions import (
     read_decisions,
     read_deleted_joins,
 )
-from datahub_hyperjoin.catalog.entities import aspect_of, fetch
+from datahub_hyperjoin.catalog.entities import fetch_each
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.filed_decisions import (
     Decision,
@@ -31,7 +31,6 @@ from datahub_hyperjoin.catalog.known_tables import (
     select_known,
 )
 from datahub_hyperjoin.catalog.relationships import (
-    History,
     Relationship,
     expect_absent,
     find_deleted,
@@ -42,11 +41,18 @@ from datahub_hyperjoin.catalog.renamed_tables import follow_renamed
 from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
+from datahub_hyperjoin.catalog.written_state import History
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import JoinedColumns
-from datahub_hyperjoin.metadata.urns import REJECTED, dataset_urn, property_urn
+from datahub_hyperjoin.metadata.urns import (
+    REJECTED,
+    column_id,
+    dataset_urn,
+    property_urn,
+    table_id,
+)
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
+from datahub_hyperjoin.tables import Pair, Table, TableId, pair_of
 from datahub_hyperjoin.visible import logger_of
 from datahub_hyperjoin.wording import name_some
 
@@ -59,12 +65,8 @@ def _find_absent(
     # is not mounted looks like a folder whose tables were deleted. Only the catalog can tell:
     # when a table is deleted for good, a connector or a person also removes its dataset.
     by_urn = {dataset_urn(table): table for table in missing}
-    statuses = fetch(graph, "dataset", sorted(by_urn), [StatusClass.ASPECT_NAME])
-    removed = {
-        urn
-        for urn, aspects in statuses.items()
-        if (status := aspect_of(aspects, StatusClass)) and status.removed
-    }
+    statuses = fetch_each(graph, "dataset", sorted(by_urn), StatusClass)
+    removed = {urn for urn, status in statuses.items() if status.removed}
     absent = frozenset(table for urn, table in by_urn.items() if urn not in removed)
     if absent:
         warn(
@@ -83,19 +85,8 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-# A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once, as
-# written by the last run and missing now, and recorded as rejected from then on, until a
-# relationship with the same URN exists again.
-
-
-@dataclass(frozen=True)
-class _JoinHistory:
-    relationships: dict[str, Relationship]
-    rejected: dict[str, Pair]
-    listed: list[tuple[ColumnId, ColumnId]]
-    deleted: list[Pair]
-    decisions: dict[JoinedColumns, Decision]
-    deleted_composites: frozenset[str]
+_CHECKED_COLUMNS = 20
+"""Columns that are read to check whether the last run's writes have arrived."""
 
 
 def read_catalog(
@@ -103,42 +94,38 @@ def read_catalog(
 ) -> Catalog:
     """Read the tables' metadata and people's decisions about joins from DataHub."""
     # If the catalog knows no table, the run ends here, before the slower requests.
-    found, datasets = read_known(graph, tables, scope=scope, earlier=history.tables, warn=warn)
+    earlier = frozenset(map(table_id, history.own.all_datasets))
+    found, datasets = read_known(graph, tables, scope=scope, earlier=earlier, warn=warn)
     read_tables = {table.id for table in found.tables}
     unread = frozenset(datasets).difference(read_tables if scope.described else datasets)
     covered = unread | read_tables
-    absent = _find_absent(graph, history.tables - covered, warn)
+    absent = _find_absent(graph, earlier - covered, warn)
     names = {table: table for table in (*datasets, *read_tables)}
     filed = find_decided_columns(scope.decisions, {**names, **found.matched}, warn)
     columns = {
         table: frozenset(path for path, _ in each.columns) for table, each in datasets.items()
     }
     decided = joins_decided(filed, columns)
-    joins = _read_join_history(graph, scope=scope, history=history, filed=decided, warn=warn)
+    joins, decisions, composites = _read_joins(graph, scope, history, decided, warn)
     queries = _if_readable(
         lambda: count_joins(graph, datasets.values(), most=scope.max_queries, warn=warn), warn
     )
     statistics = _if_readable(lambda: read_statistics(graph, sorted(covered)), warn)
-    decisions = follow_renamed(
-        graph, joins.decisions, datasets, covered=covered, scope=scope, warn=warn
-    )
+    decisions = follow_renamed(graph, decisions, datasets, covered=covered, scope=scope, warn=warn)
     labels = _if_readable(lambda: name_labels(graph, datasets.values()), warn)
     facts = assemble_facts(
         datasets=datasets.values(),
         relationships=joins.relationships.values(),
         decisions=decisions,
-        deleted=joins.deleted_composites,
+        deleted=composites,
         queries=queries,
         statistics=statistics,
     )
-    return Catalog(
+    return replace(
+        joins,
         tables=mark_personal(found.tables, datasets, labels, scope.personal_tags),
         facts=replace(facts, unread=unread),
         datasets=datasets,
-        relationships=joins.relationships,
-        rejected=joins.rejected,
-        listed=joins.listed,
-        deleted=joins.deleted,
         absent=absent,
         matched=found.matched,
         filed=filed,
@@ -170,22 +157,20 @@ def read_known(
     return found, datasets
 
 
-# A relationship that people hard-deleted leaves no trace in the catalog. It is recognised
-# once, as written by the last run and missing now, and recorded as rejected from then on,
-# until a relationship with the same URN exists again.
-def _read_join_history(
+def _read_joins(
     graph: DataHubGraph,
     *,
     scope: Scope,
     history: History,
     filed: Sequence[JoinDecision],
     warn: Warn,
-) -> _JoinHistory:
+) -> tuple[Catalog, dict[JoinedColumns, Decision], frozenset[str]]:
+    """Read relationships, people's decisions, and the URNs of deleted composite joins."""
     relationships = _if_supported(
         lambda: read_relationships(
             graph,
-            written=history.written,
-            others={urn for one in history.others for urn in one.written},
+            written=history.own.relationships,
+            others={urn for one in history.others for urn in one.relationships},
             hiders=history.hiders,
             warn=warn,
         )
@@ -195,7 +180,7 @@ def _read_join_history(
     if history.lost:
         missing |= infer_deleted(graph, scope.namespace, relationships, warn)
     rejected = by_urn(listed)
-    rejected |= {urn: pair for one in history.all for urn, pair in one.rejected.items()}
+    rejected |= {urn: _pair(ends) for one in history.all for urn, ends in one.rejected.items()}
     ever_rejected = rejected | missing
     deleted = {urn: pair for urn, pair in ever_rejected.items() if urn not in relationships}
     decisions = _if_supported(
@@ -214,14 +199,14 @@ def _read_join_history(
         if relationship.pairs
         and (relationship.hidden_by_people or (relationship.ours and REJECTED in relationship.tags))
     }
-    return _JoinHistory(
+    catalog = Catalog(
+        tables=(),
         relationships=relationships,
         rejected={**deleted, **hidden_or_tagged},
         listed=listed,
         deleted=sorted(pair for urn, pair in missing.items() if urn not in rejected),
-        decisions=decisions,
-        deleted_composites=deleted_composites(deleted),
     )
+    return catalog, decisions, deleted_composites(deleted)
 
 
 def _find_missing(
@@ -232,32 +217,41 @@ def _find_missing(
     warn: Warn,
 ) -> dict[str, Pair]:
     """Find the relationships that people hard-deleted after a pipeline's last run."""
+    # Such a relationship leaves no trace in the catalog. It is recognised once, as written by the
+    # last run and missing now, and recorded as rejected from then on, until a relationship with the
+    # same URN exists again.
     # DataHub deletes what another pipeline has hidden after some time.
     hidden = {urn for one in history.all for urn in one.hidden}
     missing: dict[str, Pair] = {}
     for one in history.all:
-        written = {urn: pair for urn, pair in one.written.items() if urn not in hidden}
+        written = {urn: ends for urn, ends in one.relationships.items() if urn not in hidden}
         if written.keys() <= relationships.keys():
             continue
-        arrived = _have_writes_arrived(graph, one, scope.namespace, warn)
+        columns = one.columns[:_CHECKED_COLUMNS]
+        arrived = _have_writes_arrived(graph, columns, scope.namespace, warn)
         deleted = find_deleted(
             written, relationships, unseen=one.unseen, writes_arrived=arrived, warn=warn
         )
         expect_absent(graph, deleted)
-        missing |= {urn: written[urn] for urn in deleted}
+        missing |= {urn: _pair(written[urn]) for urn in deleted}
     return missing
 
 
-def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
+def _pair(ends: tuple[str, str]) -> Pair:
+    return pair_of(*map(column_id, ends))
+
+
+def _have_writes_arrived(
+    graph: DataHubGraph, columns: Sequence[str], namespace: str, warn: Warn
+) -> bool:
     """Return whether DataHub shows at least one structured property that the last run wrote."""
     prefix = property_urn(namespace, "")
-    name = StructuredPropertiesClass.ASPECT_NAME
-    columns = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)
-    aspects = (aspect_of(column, StructuredPropertiesClass) for column in columns.values())
+    found = _if_readable(
+        lambda: fetch_each(graph, "schemaField", columns, StructuredPropertiesClass), warn
+    )
     return any(
         assignment.propertyUrn.startswith(prefix)
-        for aspect in aspects
-        if aspect
+        for aspect in found.values()
         for assignment in aspect.properties
     )
 

@@ -25,6 +25,7 @@ from datahub_hyperjoin.catalog.relationships import (
     is_withdrawal,
     report_skipped,
 )
+from datahub_hyperjoin.catalog.written_state import History, WrittenState
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.contexts import find_foreign_contexts, read_contexts
 from datahub_hyperjoin.emit.embeds import find_foreign_embeds
@@ -33,7 +34,6 @@ from datahub_hyperjoin.emit.lineage import without_ours
 from datahub_hyperjoin.emit.properties import Partner, read_partners
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.terms import Glossary, read_glossary
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn
@@ -185,28 +185,18 @@ class Reading:
 
     graph: DataHubGraph
     config: EmitConfig
-    last: WrittenState
-    others: Sequence[WrittenState]
-    """What the last runs of other pipelines wrote."""
-
+    history: History
     warn: Warn
-
-    @property
-    def hiders(self) -> frozenset[str]:
-        """IDs of all runs that hid relationships or queries, in any pipeline."""
-        return frozenset(
-            run for state in (self.last, *self.others) for run in state.hidden.values()
-        )
 
 
 def read_existing(publication: Publication, catalog: Catalog, reading: Reading) -> ExistingState:
     """Read the metadata that DataHub already has for the entities of a run."""
-    config, last, graph = reading.config, reading.last, reading.graph
+    config, last, graph = reading.config, reading.history.own, reading.graph
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]
     existing, glossary, listed = ExistingState(), None, {}
     if config.glossary_terms:
-        glossary = read_glossary(publication, last, reading.others, graph, config.namespace)
+        glossary = read_glossary(publication, reading.history, graph, config.namespace)
     # Of a layer that is off now, people's edits stay, too.
     shown = [
         urn
@@ -220,7 +210,7 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
             wanted,
             written=last.queries,
             unseen=last.unseen,
-            hiders=reading.hiders,
+            hiders=reading.history.hiders,
             warn=reading.warn,
         )
     if config.properties:
@@ -247,7 +237,7 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
 def _read_upstreams(publication: Publication, reading: Reading) -> dict[str, UpstreamLineageClass]:
     tables = {*map(dataset_urn, publication.tables)}
     read = fetch_each(reading.graph, "dataset", tables, UpstreamLineageClass)
-    ours = reading.last.lineage
+    ours = reading.history.own.lineage
     return {urn: without_ours(lineage, ours, urn) for urn, lineage in read.items()}
 
 
@@ -257,7 +247,7 @@ def _read_foreign_parts(
     """Add to `existing` the Preview pages and agent instructions that others wrote."""
     # A dataset has one page in its Preview tab, and a column one text for agents. A run writes
     # either only if it is free or its own.
-    config, last, graph = reading.config, reading.last, reading.graph
+    config, last, graph = reading.config, reading.history.own, reading.graph
     embeds, contexts = {}, {}
     if config.embed or last.embeds:
         tables = map(dataset_urn, publication.tables if config.embed else ())

@@ -25,11 +25,11 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.urn import guess_entity_type
 from requests import RequestException
 
+from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.client_errors import explain
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.metadata.urns import AUTHOR
 from datahub_hyperjoin.progress import Count
 

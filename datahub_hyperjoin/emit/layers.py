@@ -13,6 +13,7 @@ from datahub.metadata.urns import (
 from requests import HTTPError, RequestException
 
 from datahub_hyperjoin.catalog.versions import knows_contexts, read_registry
+from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.client_errors import is_unknown_entity
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.contexts import Contexts
@@ -24,7 +25,6 @@ from datahub_hyperjoin.emit.properties import Properties
 from datahub_hyperjoin.emit.queries import Queries
 from datahub_hyperjoin.emit.relationships import Relationships
 from datahub_hyperjoin.emit.terms import Terms
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 from datahub_hyperjoin.progress import Warn
 

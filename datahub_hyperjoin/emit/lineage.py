@@ -18,6 +18,7 @@ from datahub.metadata.urns import SchemaFieldUrn
 from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import override
 
+from datahub_hyperjoin.catalog.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.layer import Layer, Withdrawal, Writing
 from datahub_hyperjoin.emit.patches import (
@@ -30,7 +31,6 @@ from datahub_hyperjoin.emit.patches import (
     upstream_path,
 )
 from datahub_hyperjoin.emit.queries import query_of
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId

@@ -29,10 +29,10 @@ from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.entities import reading, scroll
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.relationships import Relationship
+from datahub_hyperjoin.catalog.written_state import JOB, WrittenState
 from datahub_hyperjoin.emit.existing import ExistingState
 from datahub_hyperjoin.emit.patches import aspect_name, hides
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.emit.written_state import JOB, WrittenState
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Join, Verdict, sort_joins
 from datahub_hyperjoin.metadata.relationships import catalog_evidence, join_urn

@@ -1,6 +1,6 @@
 """Write the joins of a run to the catalog, and withdraw outdated metadata."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.catalog.relationships import History
+from datahub_hyperjoin.catalog.written_state import History, WrittenState
 from datahub_hyperjoin.emit import EmitConfig, WrittenStateHandler
 from datahub_hyperjoin.emit.existing import ExistingState, Reading, read_existing
 from datahub_hyperjoin.emit.layer import OwnEntities, Writing
@@ -29,14 +29,13 @@ from datahub_hyperjoin.emit.publication import (
     rename_steps,
     scores_to_remember,
 )
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Join, Statement, Verdict, sort_joins
 from datahub_hyperjoin.metadata.relationships import catalog_evidence, columns_urn, join_urn
-from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, query_urn, table_id
+from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.model.domains import drop_redundant_joins
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.tables import Pair, TableId, pair_of
+from datahub_hyperjoin.tables import TableId
 
 
 def _emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
@@ -125,8 +124,6 @@ def _untested_queries(last: WrittenState, publication: Publication) -> list[str]
 _LARGE_DOMAIN = 4
 """A value domain with at least this many columns is published as a star of joins; a smaller domain
 is published with all its joins."""
-_CHECKED_COLUMNS = 20
-"""Columns that are read to check whether the last run's writes have arrived."""
 
 
 def build_publication(
@@ -188,25 +185,9 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
 
 def load_history(handler: WrittenStateHandler, others: Iterable[OtherPipeline] = ()) -> History:
     """Load what earlier runs wrote and what people rejected."""
-    own = _history(handler.last() or WrittenState())
-    known = tuple(_history(other.state) for other in others)
-    lost = handler.last() is None and not known and handler.is_checkpointing_enabled()
-    return replace(own, others=known, lost=lost)
-
-
-def _history(last: WrittenState) -> History:
-    return History(
-        written=_pairs(last.relationships),
-        rejected=_pairs(last.rejected),
-        hidden=last.hidden,
-        columns=last.columns[:_CHECKED_COLUMNS],
-        unseen=frozenset(last.unseen),
-        tables=frozenset(map(table_id, last.all_datasets)),
-    )
-
-
-def _pairs(ends: Mapping[str, tuple[str, str]]) -> dict[str, Pair]:
-    return {urn: pair_of(column_id(left), column_id(right)) for urn, (left, right) in ends.items()}
+    last, states = handler.last(), tuple(other.state for other in others)
+    lost = last is None and not states and handler.is_checkpointing_enabled()
+    return History(own=last or WrittenState(), others=states, lost=lost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,13 +220,8 @@ def publish(
     written.model_version = publication.model_version
     if context.graph:
         config = _supported(context, context.graph)
-        reading = Reading(
-            graph=context.graph,
-            config=config,
-            last=last,
-            others=[other.state for other in context.others],
-            warn=context.report.warn,
-        )
+        history, warn = load_history(context.handler, context.others), context.report.warn
+        reading = Reading(graph=context.graph, config=config, history=history, warn=warn)
         existing = foreign.protect(read_existing(publication, catalog, reading))
     written.rejected = {
         urn: (column_urn(left), column_urn(right))

@@ -24,12 +24,12 @@ from datahub.metadata.schema_classes import StatusClass
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.versions import send_now
+from datahub_hyperjoin.catalog.written_state import WrittenStateHandler
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.changes import find_changes
 from datahub_hyperjoin.emit.layer import unit_of
 from datahub_hyperjoin.emit.layers import OWN_ENTITIES
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
-from datahub_hyperjoin.emit.written_state import WrittenStateHandler
 from datahub_hyperjoin.metadata.relationships import WITHDRAWN_BY
 from datahub_hyperjoin.visible import logger_of
 

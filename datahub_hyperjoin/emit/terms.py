@@ -21,10 +21,10 @@ from datahub.metadata.urns import GlossaryNodeUrn, GlossaryTermUrn
 from typing_extensions import override
 
 from datahub_hyperjoin.catalog.entities import fetch, is_outside_runs
+from datahub_hyperjoin.catalog.written_state import History
 from datahub_hyperjoin.emit.layer import Info, OwnEntities, Withdrawal, Writing, create
 from datahub_hyperjoin.emit.patches import add_terms, remove_terms
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, plain_path
 from datahub_hyperjoin.model.domains import ColumnGroup, find_column_groups
@@ -187,17 +187,13 @@ def create_term(
 
 
 def read_glossary(
-    publication: Publication,
-    last: WrittenState,
-    others: Iterable[WrittenState],
-    graph: DataHubGraph,
-    namespace: str,
+    publication: Publication, history: History, graph: DataHubGraph, namespace: str
 ) -> Glossary:
     """Find the glossary terms of joinable columns, and those that people removed from columns."""
     # A term was removed by a person if an earlier run added it, it is gone, and no ingestion
     # changed the terms of the column since. A term that is back is no longer removed.
     known: dict[str, set[str]] = defaultdict(set)
-    for state in (last, *others):
+    for state in history.all:
         for term, written in (*state.terms.items(), *state.removed_terms.items()):
             known[term].update(written)
     ends = (column for join in publication.joins for pair in join.pairs for column in pair)
@@ -208,7 +204,7 @@ def read_glossary(
             column
             for column in columns & present.keys()
             if term not in present[column][0]
-            and (present[column][1] or column in last.removed_terms.get(term, ()))
+            and (present[column][1] or column in history.own.removed_terms.get(term, ()))
         }
         for term, columns in known.items()
     }

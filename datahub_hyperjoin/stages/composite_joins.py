@@ -63,7 +63,7 @@ def _with_declared_keys(
 ) -> dict[TableId, list[tuple[str, ...]]]:
     """Merge each table's declared composite keys with the composite keys found in the data."""
     keys: dict[TableId, list[tuple[str, ...]]] = {}
-    for key in sorted(facts.composite_keys):
+    for key in sorted(facts.keys.composite):
         if len(key) <= max_columns:
             keys.setdefault(key[0].table, []).append(tuple(column.path for column in key))
     for table, others in found.items():
@@ -82,7 +82,7 @@ def _with_declared(
         frozenset(key.pairs): Proposal(
             pairs=tuple(sorted(key.pairs)), names=1.0, declared=key.title
         )
-        for key in facts.foreign_keys
+        for key in facts.keys.foreign
         if key.is_composite and all(column in known for pair in key.pairs for column in pair)
     }
     others = [proposal for proposal in proposals if frozenset(proposal.pairs) not in declared]

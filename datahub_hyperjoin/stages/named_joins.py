@@ -137,7 +137,7 @@ def find_unverified_keys(
     faulty = {profile.table.id for profile in profiles if profile.fault}
     taken = {pair_of(join.left, join.right) for join in joins}
     found: list[Join] = []
-    for key in sorted(facts.foreign_keys, key=lambda each: (each.is_composite, each.pairs)):
+    for key in sorted(facts.keys.foreign, key=lambda each: (each.is_composite, each.pairs)):
         ends = [column for pair in key.pairs for column in pair]
         is_known = all(column.table in faulty or column in with_values for column in ends)
         is_empty = not all(with_values.get(column) for column in ends)

@@ -55,7 +55,7 @@ class CatalogPriors:
         index_of = lake.index_of
         # This run's profile of a column is the default.
         statistics = [facts.statistics.get(profile.id, profile) for profile in lake.profiles]
-        declared_unique = sorted(index_of[column] for column in facts.unique & index_of.keys())
+        declared_unique = sorted(index_of[column] for column in facts.keys.unique & index_of.keys())
         probabilities = {pair: _probability(evidence) for pair, evidence in facts.pairs.items()}
         return cls(
             uniqueness=np.array([column.uniqueness for column in statistics], dtype=np.float64),

@@ -107,8 +107,8 @@ def test_columns_have_plain_paths() -> None:
         AIRPORTS: frozenset(["code", "name"]),
         FLIGHTS: frozenset(["origin", "carrier"]),
     }
-    assert facts.unique == {CODE}
-    assert facts.foreign_keys == (ForeignKey(name="fk_origin", pairs=((ORIGIN, CODE),)),)
+    assert facts.keys.unique == {CODE}
+    assert facts.keys.foreign == (ForeignKey(name="fk_origin", pairs=((ORIGIN, CODE),)),)
     assert facts.statistics == statistics
 
 

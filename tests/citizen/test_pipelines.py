@@ -12,8 +12,8 @@ from datahub.metadata.schema_classes import (
     TagAssociationClass,
 )
 
+from datahub_hyperjoin.catalog.written_state import JOB
 from datahub_hyperjoin.emit.pipelines import read_other_pipelines
-from datahub_hyperjoin.emit.written_state import JOB
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.metadata.relationships import join_urn

@@ -5,10 +5,10 @@ from typing import Any
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
+from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.emit.contexts import emit_contexts, find_foreign_contexts
 from datahub_hyperjoin.emit.layers import withdraw
 from datahub_hyperjoin.emit.patches import change_instructions, removes
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import TableId
 from lakes.chains import join

@@ -7,13 +7,13 @@ from typing import Any
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import DocumentInfoClass
 
+from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.emit import EmitConfig
 from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
 from datahub_hyperjoin.emit.existing import ExistingState
 from datahub_hyperjoin.emit.layer import Writing
 from datahub_hyperjoin.emit.layers import write_layers
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.metadata.urns import JOIN_OVERVIEW, document_urn
 from datahub_hyperjoin.tables import ColumnId, TableId

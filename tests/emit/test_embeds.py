@@ -10,6 +10,7 @@ import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import EmbedClass
 
+from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.emit import EmitConfig
 from datahub_hyperjoin.emit.embeds import embed_url, find_foreign_embeds
 from datahub_hyperjoin.emit.existing import ExistingState
@@ -17,7 +18,6 @@ from datahub_hyperjoin.emit.layer import Writing, unit_of
 from datahub_hyperjoin.emit.layers import withdraw, write_layers
 from datahub_hyperjoin.emit.patches import removes
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId

@@ -21,6 +21,7 @@ from datahub.ingestion.sink.file import FileSink
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
 
+from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.emit import EmitConfig
 from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.errors import RefusedError
@@ -28,7 +29,6 @@ from datahub_hyperjoin.emit.existing import ExistingState
 from datahub_hyperjoin.emit.layer import Writing
 from datahub_hyperjoin.emit.layers import write_layers
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Bridge, CrosswalkJoin, Join, Role, Statement
 from datahub_hyperjoin.metadata.relationships import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn

@@ -9,6 +9,7 @@ from datahub.metadata.schema_classes import StatusClass, StructuredPropertiesCla
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
+from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.emit.existing import ExistingState
 from datahub_hyperjoin.emit.pipelines import (
     ForeignMetadata,
@@ -17,7 +18,6 @@ from datahub_hyperjoin.emit.pipelines import (
     read_foreign_metadata,
 )
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn

@@ -36,6 +36,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.versions import stale_removal
+from datahub_hyperjoin.catalog.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.emit.changes import keep_changes
 from datahub_hyperjoin.emit.layer import create_missing_definitions
 from datahub_hyperjoin.emit.layers import withdraw
@@ -47,7 +48,6 @@ from datahub_hyperjoin.emit.patches import (
     upstream_path,
 )
 from datahub_hyperjoin.emit.properties import define_properties
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     CONFIRMED_JOINS,

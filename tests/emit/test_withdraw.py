@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
+from datahub_hyperjoin.catalog.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.emit.layers import withdraw
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 

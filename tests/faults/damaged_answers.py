@@ -25,8 +25,8 @@ from requests.adapters import HTTPAdapter
 
 from datahub_hyperjoin.catalog.entities import fetch_each
 from datahub_hyperjoin.catalog.read import read_catalog
-from datahub_hyperjoin.catalog.relationships import History
 from datahub_hyperjoin.catalog.scope import DatasetFilter, PlatformInstance, Scope
+from datahub_hyperjoin.catalog.written_state import History, WrittenState
 from datahub_hyperjoin.emit.existing import read_published_entities
 from datahub_hyperjoin.emit.pipelines import read_other_pipelines
 from datahub_hyperjoin.errors import HyperJoinError
@@ -165,5 +165,6 @@ def _read_all(graph: DataHubGraph, folder: Path) -> object:
         Table(id=id_, title=id_.name, location=File(uri=str(folder), format="csv"), size=1)
         for id_ in (table("flights.csv"), table("airlines.csv"))
     ]
-    history = History(written={urn_of(pair): pair for pair in ALL})
+    written = {urn_of(pair): (column_urn(pair[0]), column_urn(pair[1])) for pair in ALL}
+    history = History(own=WrittenState(relationships=written))
     return read_catalog(graph, tables, scope=scope, history=history, warn=_ignore)

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog.databases import read_database_keys
-from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
+from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys, ForeignKey
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.relationships import columns_urn
@@ -131,7 +131,7 @@ def test_without_a_width_only_declared_keys_are_used(
             for path in ("line_no", "order_no")
         ),
     )
-    facts = CatalogFacts(foreign_keys=(key,))
+    facts = CatalogFacts(keys=DeclaredKeys(foreign=(key,)))
     [join] = find(spark, shop, facts, ranking=single)
     assert plain(join)[2] == [("order_no", "order_no"), ("line_no", "line_no")]
     assert join.catalog.declared == "fk_line"
@@ -338,7 +338,7 @@ def test_a_declared_key_of_a_table_to_itself_keeps_the_shared_column(
     table = server.table("staff")
     tenant, identifier, boss = (ColumnId(table.id, path) for path in ("tenant", "id", "boss"))
     key = ForeignKey(name="fk_boss", pairs=((tenant, tenant), (boss, identifier)))
-    [join] = find(spark, [table], CatalogFacts(foreign_keys=(key,)))
+    [join] = find(spark, [table], CatalogFacts(keys=DeclaredKeys(foreign=(key,))))
     assert (join.left, join.right, join.further) == (boss, identifier, ((tenant, tenant),))
     assert (join.role, join.referenced) == (Role.REFERENCE, identifier)
     assert join.measured.cardinality is Cardinality.MANY_ONE

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
+from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Verdict
 from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.stages.named_joins import find_unverified_keys
@@ -32,7 +32,7 @@ def team(**columns: list[str]) -> list[TableProfile]:
 def found(
     profiles: list[TableProfile], *keys: ForeignKey, facts: CatalogFacts | None = None
 ) -> tuple[Join, ...]:
-    known = replace(facts or CatalogFacts(), foreign_keys=keys)
+    known = replace(facts or CatalogFacts(), keys=DeclaredKeys(foreign=keys))
     return find_unverified_keys(profiles, known, ())
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
+from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, DeclaredKeys
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import (
@@ -143,7 +143,7 @@ def test_dates_refer_to_a_table_that_holds_most_days(
     due = [f"2024-02-{day:02}" for day in days]
     lake = with_dates(lake_of({"a": {"note": ["x"] * len(due), "due": due}}))
     assert unique_columns(lake) == expected
-    declared = CatalogFacts(unique=frozenset([column("a.due")]))
+    declared = CatalogFacts(keys=DeclaredKeys(unique=frozenset([column("a.due")])))
     assert unique_columns(lake, declared) == {"a.due"}
     assert unique_columns(with_dates(lake_of({"a": {"due": due}}))) == {"a.due"}
 
@@ -164,14 +164,16 @@ def test_the_catalog_tells_which_columns_are_unique() -> None:
     lake = lake_of({"a": {"few": ["x", "y", "z", "x"], "all": ["1", "2", "3", "4"]}})
     assert unique_columns(lake) == {"a.all"}
     few, everything = column("a.few"), column("a.all")
-    assert unique_columns(lake, CatalogFacts(unique=frozenset([few]))) == {"a.few", "a.all"}
+    declared = DeclaredKeys(unique=frozenset([few]))
+    assert unique_columns(lake, CatalogFacts(keys=declared)) == {"a.few", "a.all"}
     sampled = ColumnStatistics(uniqueness=0.5, completeness=1.0)
     assert unique_columns(lake, CatalogFacts(statistics={everything: sampled})) == set()
 
 
 def test_two_values_are_no_key_even_if_they_are_declared_unique() -> None:
     lake = lake_of({"a": {"x": ["yes", "no"]}})
-    assert unique_columns(lake, CatalogFacts(unique=frozenset(lake.ids))) == set()
+    declared = DeclaredKeys(unique=frozenset(lake.ids))
+    assert unique_columns(lake, CatalogFacts(keys=declared)) == set()
 
 
 CITIES: Tables = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
+from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, DeclaredKeys
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.lake import Lake
@@ -83,7 +83,7 @@ def test_the_catalog_s_profile_takes_precedence(make_lake: MakeLake) -> None:
 
 
 def test_declared_keys_are_indices(make_lake: MakeLake) -> None:
-    facts = CatalogFacts(unique=frozenset(map(column, ["c.z", "a.x", "lost.x"])))
+    facts = CatalogFacts(keys=DeclaredKeys(unique=frozenset(map(column, ["c.z", "a.x", "lost.x"]))))
     assert CatalogPriors.from_facts(make_lake(LAKE), facts).declared_unique.tolist() == [0, 3]
 
 
@@ -146,6 +146,6 @@ def test_declared_and_connected_columns_are_keys_whatever_they_hold(
             ("b.yes", "c.no"): CatalogEvidence(queries=9),
         }
     )
-    facts = replace(facts, unique=frozenset([lake.ids[4]]))
+    facts = replace(facts, keys=DeclaredKeys(unique=frozenset([lake.ids[4]])))
     keys = find_keys(lake, KeyConfig(), CatalogPriors.from_facts(lake, facts))
     assert [str(lake.ids[key]) for key in keys] == ["a.yes", "b.no", "c.yes"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import (
     OURS,
@@ -250,8 +250,10 @@ def test_a_saved_model_is_of_the_decisions_it_learnt_from(
 def test_a_saved_model_is_of_the_keys_it_learnt_from(index: LakeIndex) -> None:
     ids = index.lake.ids
     other = ids[np.setdiff1d(np.arange(len(ids)), index.keys)[0]]
-    more = connect(index.lake, CatalogFacts(unique=frozenset([other])))
-    same = connect(index.lake, CatalogFacts(unique=frozenset([ids[index.keys[0]]])))
+    more = connect(index.lake, CatalogFacts(keys=DeclaredKeys(unique=frozenset([other]))))
+    same = connect(
+        index.lake, CatalogFacts(keys=DeclaredKeys(unique=frozenset([ids[index.keys[0]]])))
+    )
     assert fingerprint(more, config()) != fingerprint(index, config())
     assert fingerprint(same, config()) == fingerprint(index, config())
 

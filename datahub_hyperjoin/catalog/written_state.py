@@ -7,6 +7,7 @@ framework does not remove. This state records all of them, in a checkpoint of it
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -166,13 +167,10 @@ class WrittenState(CheckpointStateBase):
     def all_datasets(self) -> frozenset[str]:
         """The URNs of all datasets that the written metadata is about."""
         own = (
-            dataset
-            for name, part in _PARTS.items()
-            for entry in self.entries(name)
-            for dataset in part.datasets(entry)
+            part.datasets(entry) for name, part in _PARTS.items() for entry in self.entries(name)
         )
         joined = map(_dataset_of_column, chain(*self.relationships.values()))
-        return frozenset(chain(own, joined))
+        return frozenset(chain(*own, joined))
 
     def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
         """Return the entries that concern the given datasets or queries that show their rows."""
@@ -180,15 +178,12 @@ class WrittenState(CheckpointStateBase):
         found = self._kept(
             lambda name, entry: not datasets.isdisjoint(_PARTS[name].datasets(entry))
         )
-        shown = (
-            queries
-            | found["terms"].keys()
-            | {
-                query_urn(urn)
-                for urn, columns in self.relationships.items()
-                if not datasets.isdisjoint(map(_dataset_of_column, columns))
-            }
-        )
+        joins = {
+            query_urn(urn)
+            for urn, columns in self.relationships.items()
+            if not datasets.isdisjoint(map(_dataset_of_column, columns))
+        }
+        shown = queries | found["terms"].keys() | joins
         found["queries"] = [query for query in self.queries if query in shown]
         return type(self)(**found)
 
@@ -262,6 +257,26 @@ def _united(one: Any, other: Any) -> Any:  # noqa: ANN401 (the values of any fie
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """What the last runs of this pipeline and of all others wrote."""
+
+    own: WrittenState = field(default_factory=WrittenState)
+    others: tuple[WrittenState, ...] = ()
+    lost: bool = False
+    """Whether the catalog lacks the checkpoint that earlier runs should have left."""
+
+    @property
+    def all(self) -> tuple[WrittenState, ...]:
+        """The states of this pipeline and of all others."""
+        return (self.own, *self.others)
+
+    @property
+    def hiders(self) -> frozenset[str]:
+        """The IDs of the runs that hid relationships or queries."""
+        return frozenset(run for state in self.all for run in state.hidden.values())
+
+
 class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
     """Loads the last run's written state, and stores this run's written state."""
 
@@ -281,11 +296,9 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
     @property
     def removal(self) -> StatefulStaleMetadataRemovalConfig | None:
         """The settings for removing outdated metadata; None if removal is off."""
-        config = self._config
-        if not isinstance(config, StatefulStaleMetadataRemovalConfig):
-            return None
-        allowed = self.is_checkpointing_enabled() and config.remove_stale_metadata
-        return config if allowed else None
+        config, enabled = self._config, self.is_checkpointing_enabled()
+        removes = isinstance(config, StatefulStaleMetadataRemovalConfig)
+        return config if removes and enabled and config.remove_stale_metadata else None
 
     def is_checkpointing_enabled(self) -> bool:
         """Return whether stateful ingestion is enabled."""
@@ -294,16 +307,11 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
     def create_checkpoint(self) -> Checkpoint[WrittenState] | None:
         """Create a checkpoint with an empty state for this run."""
         config, pipeline = self._config, self._ctx.pipeline_name
-        if not self.is_checkpointing_enabled() or not config or not pipeline:
+        enabled = self.is_checkpointing_enabled() and config and not config.ignore_new_state
+        if not enabled or not pipeline:
             return None
-        if config.ignore_new_state:
-            return None
-        return Checkpoint(
-            job_name=self.job_id,
-            pipeline_name=pipeline,
-            run_id=self._ctx.run_id,
-            state=WrittenState(),
-        )
+        run = self._ctx.run_id
+        return Checkpoint(self.job_id, pipeline_name=pipeline, run_id=run, state=WrittenState())
 
     def last(self) -> WrittenState | None:
         """Load the state that the last run wrote."""

@@ -14,7 +14,7 @@ from datahub.ingestion.source.state_provider.datahub_ingestion_checkpointing_pro
     DatahubIngestionCheckpointingProvider,
 )
 
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState, WrittenStateHandler
+from datahub_hyperjoin.catalog.written_state import WrittenEdge, WrittenState, WrittenStateHandler
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from gms import Gms
