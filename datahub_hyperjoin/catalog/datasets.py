@@ -37,7 +37,8 @@ from datahub_hyperjoin.catalog.entities import (
     Aspects,
     NoteSkipped,
     aspect_of,
-    fetch,
+    fetch_each,
+    is_removed,
     log_skipped,
     parse_entity,
     scroll,
@@ -175,13 +176,6 @@ def _title(table: TableId, properties: DatasetPropertiesClass | None) -> str:
     return name or table.name.removeprefix(table.parent).lstrip("./")
 
 
-def is_removed(aspects: Aspects) -> bool:
-    """Return whether a dataset is soft-deleted."""
-    # The search index may still list soft-deleted datasets.
-    status = aspect_of(aspects, StatusClass)
-    return status is not None and status.removed
-
-
 def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -> Dataset | None:
     """Build a `Dataset` from the aspects of an entity."""
     schema = aspect_of(aspects, SchemaMetadataClass)
@@ -274,9 +268,8 @@ def name_labels(graph: DataHubGraph, datasets: Iterable[Dataset]) -> dict[str, s
     names = {}
     for entity, kind in _INFOS:
         of_entity = sorted(urn for urn in urns if urn.startswith(f"urn:li:{entity}:"))
-        for urn, aspects in fetch(graph, entity, of_entity, [kind.ASPECT_NAME]).items():
-            info = aspect_of(aspects, kind)
-            if info and info.name:
+        for urn, info in fetch_each(graph, entity, of_entity, kind).items():
+            if info.name:
                 names[urn] = info.name
     return names
 

@@ -19,7 +19,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, scroll
+from datahub_hyperjoin.catalog.entities import aspect_of, fetch, is_removed, scroll
 from datahub_hyperjoin.catalog.filed_decisions import Decision, JoinDecision, merge_decisions
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
@@ -62,30 +62,23 @@ def _scroll_columns(
     skip = report_skipped(warn)
     definitions = fetch(graph, "structuredProperty", properties, _DEFINITION, warn=skip)
     # The server refuses a filter by a property whose definition is removed.
-    defined = [urn for urn, aspects in definitions.items() if _is_defined(aspects)]
+    defined = [
+        urn
+        for urn, aspects in definitions.items()
+        if StructuredPropertyDefinitionClass.ASPECT_NAME in aspects and not is_removed(aspects)
+    ]
     if not defined:
         return
     name = StructuredPropertiesClass.ASPECT_NAME
     # The server translates the property's qualified name into the name of its index field.
+    fields = [f"{name}.{urn.rpartition(':')[2]}" for urn in defined]
     filters: RawSearchFilter = [
-        {
-            "and": [
-                {"field": f"{name}.{urn.rpartition(':')[2]}", "condition": "EXISTS", "values": []}
-            ]
-        }
-        for urn in defined
+        {"and": [{"field": field, "condition": "EXISTS", "values": []}]} for field in fields
     ]
     for urn, aspects in scroll(graph, "schemaField", [name], filters=filters, warn=skip):
         found = aspect_of(aspects, StructuredPropertiesClass)
         if found:
             yield urn, found
-
-
-def _is_defined(aspects: Aspects) -> bool:
-    status = aspect_of(aspects, StatusClass)
-    return StructuredPropertyDefinitionClass.ASPECT_NAME in aspects and not (
-        status and status.removed
-    )
 
 
 def read_deleted_joins(

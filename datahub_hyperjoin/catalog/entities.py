@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import islice
+from itertools import groupby, islice
 from typing import TypeVar
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.filters import RawSearchFilter, RemovedStatusFilter
-from datahub.metadata.schema_classes import SystemMetadataClass, _Aspect
+from datahub.metadata.schema_classes import StatusClass, SystemMetadataClass, _Aspect
+from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.versions import can_scroll
@@ -75,6 +76,22 @@ def parse_entity(urn: str, parse: Callable[[], _Parsed], warn: NoteSkipped) -> _
     except MALFORMED as error:
         warn(urn, f"it cannot be parsed: {type(error).__name__}: {error}")
         return None
+
+
+def by_type(urns: Iterable[str]) -> dict[str, list[str]]:
+    """Group URNs by the type of their entities.
+
+    >>> by_type(["urn:li:tag:b", "urn:li:query:c", "urn:li:tag:a"])
+    {'query': ['urn:li:query:c'], 'tag': ['urn:li:tag:a', 'urn:li:tag:b']}
+    """
+    return {entity: [*own] for entity, own in groupby(sorted({*urns}), guess_entity_type)}
+
+
+def is_removed(aspects: Aspects) -> bool:
+    """Return whether an entity is soft-deleted."""
+    # The search index may still list soft-deleted ones.
+    status = aspect_of(aspects, StatusClass)
+    return status is not None and status.removed
 
 
 def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
@@ -154,18 +171,6 @@ def _pages(
             return
 
 
-def _urns(
-    graph: DataHubGraph, entity: str, *, filters: RawSearchFilter | None, removed: bool
-) -> dict[str, None]:
-    status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
-    with reading(graph, _subject(entity), entity=entity):
-        return dict.fromkeys(
-            graph.get_urns_by_filter(
-                entity_types=[entity], status=status, extra_or_filters=filters, skip_cache=True
-            )
-        )
-
-
 def scroll(
     graph: DataHubGraph,
     entity: str,
@@ -190,7 +195,13 @@ def scroll(
         logger.info("Entities of type %s are read by URN: scrolling is not possible", entity)
     else:
         return
-    urns = _urns(graph, entity, filters=filters, removed=removed)
+    status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
+    with reading(graph, _subject(entity), entity=entity):
+        urns = dict.fromkeys(
+            graph.get_urns_by_filter(
+                entity_types=[entity], status=status, extra_or_filters=filters, skip_cache=True
+            )
+        )
     # Pages may have arrived before the error; their entities must not be returned twice.
     for batch in batches((urn for urn in urns if urn not in seen), _BATCH):
         yield from fetch(graph, entity, batch, aspects, warn=warn).items()
@@ -205,10 +216,10 @@ def fetch(
     warn: NoteSkipped = log_skipped,
 ) -> dict[str, Aspects]:
     """Read the given aspects of the entities with the given URNs."""
-    entities: dict[str, Aspects] = {}
-    for batch in batches(urns, _BATCH):
-        entities |= _fetch_batch(graph, entity, batch, aspects, warn=warn)
-    return entities
+    found = (
+        _fetch_batch(graph, entity, batch, aspects, warn=warn) for batch in batches(urns, _BATCH)
+    )
+    return {urn: entity_aspects for batch in found for urn, entity_aspects in batch.items()}
 
 
 def fetch_each(
@@ -234,8 +245,8 @@ def _fetch_batch(
             warn(urns[0], f"DataHub's client cannot read it: {error}")
             return {}
     middle = len(urns) // 2
-    return {
-        urn: entity_aspects
+    first, second = (
+        _fetch_batch(graph, entity, half, aspects, warn=warn)
         for half in (urns[:middle], urns[middle:])
-        for urn, entity_aspects in _fetch_batch(graph, entity, half, aspects, warn=warn).items()
-    }
+    )
+    return first | second

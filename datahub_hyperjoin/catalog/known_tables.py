@@ -15,8 +15,8 @@ from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
 from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.catalog.datasets import Dataset, is_removed
-from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, scroll
+from datahub_hyperjoin.catalog.datasets import Dataset
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, is_removed, scroll
 from datahub_hyperjoin.catalog.errors import UnknownDatasetsError
 from datahub_hyperjoin.catalog.files import split_name
 from datahub_hyperjoin.catalog.scope import FolderNames, PlatformInstance

@@ -158,12 +158,7 @@ def read_known(
 
 
 def _read_joins(
-    graph: DataHubGraph,
-    *,
-    scope: Scope,
-    history: History,
-    filed: Sequence[JoinDecision],
-    warn: Warn,
+    graph: DataHubGraph, scope: Scope, history: History, filed: Sequence[JoinDecision], warn: Warn
 ) -> tuple[Catalog, dict[JoinedColumns, Decision], frozenset[str]]:
     """Read relationships, people's decisions, and the URNs of deleted composite joins."""
     relationships = _if_supported(

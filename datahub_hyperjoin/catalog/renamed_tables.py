@@ -21,7 +21,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.decisions import copy_to_new_names
-from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, is_removed
 from datahub_hyperjoin.catalog.filed_decisions import Decision
 from datahub_hyperjoin.catalog.scope import PlatformInstance, Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
@@ -88,7 +88,8 @@ def _find_new_names(
         replacement = _replacement(aspects)
         if replacement is not None and replacement in datasets:
             named[table] = replacement
-        elif _is_gone(aspects):
+        # A dataset that exists belongs to a part of the catalog that this run does not cover.
+        elif SchemaMetadataClass.ASPECT_NAME not in aspects or is_removed(aspects):
             gone.append(_read_gone(table, aspects, decided[table]))
     choices = {one.table: _candidates(one, datasets.values(), scope.instances) for one in gone}
     choices = _same_content(graph, gone, choices)
@@ -106,12 +107,6 @@ def _replacement(aspects: Aspects) -> TableId | None:
         return table_id(deprecation.replacement)
     except InvalidUrnError:  # an entity of another type
         return None
-
-
-def _is_gone(aspects: Aspects) -> bool:
-    # A dataset that exists belongs to a part of the catalog that this run does not cover.
-    status = aspect_of(aspects, StatusClass)
-    return SchemaMetadataClass.ASPECT_NAME not in aspects or bool(status and status.removed)
 
 
 def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _GoneTable:

@@ -296,9 +296,10 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
     @property
     def removal(self) -> StatefulStaleMetadataRemovalConfig | None:
         """The settings for removing outdated metadata; None if removal is off."""
-        config, enabled = self._config, self.is_checkpointing_enabled()
-        removes = isinstance(config, StatefulStaleMetadataRemovalConfig)
-        return config if removes and enabled and config.remove_stale_metadata else None
+        config = self._config
+        if isinstance(config, StatefulStaleMetadataRemovalConfig) and config.remove_stale_metadata:
+            return config if self.is_checkpointing_enabled() else None
+        return None
 
     def is_checkpointing_enabled(self) -> bool:
         """Return whether stateful ingestion is enabled."""

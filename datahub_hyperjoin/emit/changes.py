@@ -9,7 +9,7 @@ it is, and an entity that a person hid keeps that person's name on it.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,16 +23,19 @@ from datahub.metadata.schema_classes import (
     ChangeTypeClass,
     DocumentInfoClass,
     GlobalTagsClass,
+    GlossaryTermAssociationClass,
     GlossaryTermsClass,
     MetadataChangeEventClass,
     QueryPropertiesClass,
     StatusClass,
     StructuredPropertiesClass,
+    TagAssociationClass,
     UpstreamLineageClass,
     _Aspect,
 )
 from datahub.utilities.urns.urn import guess_entity_type
 
+from datahub_hyperjoin.catalog.entities import batches, by_type
 from datahub_hyperjoin.catalog.versions import instructions_in
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.lineage import drop_foreign, is_patchable
@@ -104,10 +107,10 @@ def _values(aspect: _Aspect | None) -> _Values:
         case StatusClass():
             return {"/removed": aspect.removed}
         case GlobalTagsClass():
-            tags = (tag for tag in aspect.tags if not (tag.attribution and tag.attribution.source))
+            tags = filter(_is_unattributed, aspect.tags)
             return {tag_path(tag.tag): _without_timestamps(tag) for tag in tags}
         case GlossaryTermsClass():
-            terms = (it for it in aspect.terms if not (it.attribution and it.attribution.source))
+            terms = filter(_is_unattributed, aspect.terms)
             return {term_path(term.urn): _without_timestamps(term) for term in terms}
         case StructuredPropertiesClass():
             return {
@@ -127,6 +130,10 @@ def _values(aspect: _Aspect | None) -> _Values:
         case _:
             text = instructions_in(aspect)
             return {INSTRUCTIONS_PATH: text} if text else {}
+
+
+def _is_unattributed(label: TagAssociationClass | GlossaryTermAssociationClass) -> bool:
+    return not (label.attribution and label.attribution.source)
 
 
 def _settle(values: _Values) -> _Values:
@@ -156,7 +163,7 @@ def keep_changes(
 ) -> Iterator[MetadataWorkUnit]:
     """Yield only the workunits that would change something in DataHub."""
     source, snapshot = iter(units), _ServerSnapshot()
-    while chunk := list(islice(source, _CHUNK)):
+    for chunk in batches(source, _CHUNK):
         try:
             snapshot.read(chunk, graph)
         except UNREADABLE as error:
@@ -184,8 +191,8 @@ def keep_changes(
 def find_changes(units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> list[MetadataWorkUnit]:
     """Return the workunits that would change something in DataHub now."""
     found: list[MetadataWorkUnit] = []
-    for start in range(0, len(units), _CHUNK):
-        snapshot, chunk = _ServerSnapshot(), units[start : start + _CHUNK]
+    for chunk in batches(units, _CHUNK):
+        snapshot = _ServerSnapshot()
         snapshot.read(chunk, graph)
         found += [
             one
@@ -214,8 +221,8 @@ def _target(unit: MetadataWorkUnit) -> _Target | None:
     if isinstance(proposal, MetadataChangeEventClass):
         return None
     urn, name = proposal.entityUrn, proposal.aspectName
-    comparable = urn and name in ASPECT_MAP and name not in TIMESERIES_ASPECT_MAP
-    return (urn, name) if comparable and urn and name else None
+    known = name in ASPECT_MAP and name not in TIMESERIES_ASPECT_MAP
+    return (urn, name) if urn and name and known else None
 
 
 class _ServerSnapshot:
@@ -230,27 +237,24 @@ class _ServerSnapshot:
 
     def read(self, units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> None:
         """Read the aspects that workunits would change."""
-        urns: dict[str, dict[str, None]] = defaultdict(dict)
+        targets = [target for unit in units if (target := _target(unit))]
         names: dict[str, set[str]] = defaultdict(set)
-        for unit in units:
-            if target := _target(unit):
-                entity_type = guess_entity_type(target[0])
-                urns[entity_type][target[0]] = None
-                names[entity_type].add(target[1])
+        for urn, name in targets:
+            names[guess_entity_type(urn)].add(name)
         # A run may write these two again much later, and the server may not show the first write by
         # then. The others are forgotten, because a first run writes too many to keep.
         self._sent = {
             target: sent for target, sent in self._sent.items() if target[1] in _REVISITED
         }
         self._aspects.clear()
-        for entity_type, members in urns.items():
+        for entity_type, members in by_type(urn for urn, _ in targets).items():
             # An entity that has none of the other aspects has its key.
             wanted = sorted({*names[entity_type], KEY_ASPECTS[entity_type].ASPECT_NAME})
-            for urn, aspects in graph.get_entities(entity_type, list(members), wanted).items():
+            for urn, aspects in graph.get_entities(entity_type, members, wanted).items():
                 self._entities.add(urn)
                 self._aspects.update({(urn, name): held for name, (held, _) in aspects.items()})
         # An answer may be incomplete. What is not hidden now is never hidden, so ask once more.
-        hidden = {target[0] for unit in units if (target := _target(unit)) and hides(unit)}
+        hidden = {unit.get_urn() for unit in units if hides(unit)}
         self._entities.update(urn for urn in hidden - self._entities if graph.exists(urn))
 
     def drop_unchanged(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:

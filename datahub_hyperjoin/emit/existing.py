@@ -1,7 +1,6 @@
 """The metadata that DataHub already has for the entities of a run."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -12,12 +11,11 @@ from datahub.metadata.schema_classes import (
     StatusClass,
     StructuredPropertiesClass,
     UpstreamLineageClass,
-    _Aspect,
 )
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, fetch, fetch_each, parse_entity
+from datahub_hyperjoin.catalog.entities import Aspects, by_type, fetch, fetch_each, parse_entity
 from datahub_hyperjoin.catalog.relationships import (
     expect_absent,
     find_deleted,
@@ -100,15 +98,18 @@ def read_published_entities(
     """Find out which queries, documents and terms were hidden, edited or deleted, by whom."""
     skip = report_skipped(warn)
     entities: dict[str, Aspects] = {}
-    for entity, members in _by_type([*urns, *written]).items():
-        found = _fetch_supported(graph, entity, members, skip)
-        if found is None:
+    for entity, members in by_type([*urns, *written]).items():
+        layer = OWN_ENTITIES[entity]
+        names = [kind.ASPECT_NAME for kind in (layer.info, *layer.read, StatusClass)]
+        try:
+            entities |= fetch(graph, entity, members, names, warn=skip)
+        except UnknownEntityTypeError:  # what the server does not support, nobody deleted
             written = [urn for urn in written if urn not in members]
-        entities |= found or {}
     hidden_by_us, changed_by_people, edited_terms = _judge(entities, hiders)
+    mains = {layer.info.ASPECT_NAME for layer in OWN_ENTITIES.values()}
     # No other entity shows whether these have arrived, so if all are missing, none is taken
     # for deleted.
-    arrived = _arrived(entities, unseen)
+    arrived = [urn for urn in entities if urn not in unseen or mains.intersection(entities[urn])]
     deleted = find_deleted(written, arrived, unseen=unseen, writes_arrived=False, warn=warn)
     expect_absent(graph, deleted)
     return ExistingState(
@@ -149,31 +150,6 @@ def _judge(
     return frozenset(hidden_by_us), frozenset(changed_by_people), frozenset(edited_terms)
 
 
-def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
-    mains = {layer.info.ASPECT_NAME for layer in OWN_ENTITIES.values()}
-    return [urn for urn in entities if urn not in unseen or mains.intersection(entities[urn])]
-
-
-def _fetch_supported(
-    graph: DataHubGraph, entity: str, urns: Iterable[str], warn: NoteSkipped
-) -> dict[str, Aspects] | None:
-    """Read entities of one type; None if the server does not support the type."""
-    layer = OWN_ENTITIES[entity]
-    kinds: list[type[_Aspect]] = [layer.info, *layer.read, StatusClass]
-    names = [kind.ASPECT_NAME for kind in kinds]
-    try:
-        return fetch(graph, entity, sorted(urns), names, warn=warn)
-    except UnknownEntityTypeError:
-        return None
-
-
-def _by_type(urns: Iterable[str]) -> dict[str, set[str]]:
-    by_type: dict[str, set[str]] = defaultdict(set)
-    for urn in urns:
-        by_type[guess_entity_type(urn)].add(urn)
-    return by_type
-
-
 def _subjects(urn: str, aspects: Aspects) -> frozenset[str]:
     found = {type(aspect): aspect for aspect, _ in aspects.values()}
     return frozenset(OWN_ENTITIES[guess_entity_type(urn)].shown_by(found))
@@ -198,12 +174,8 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
     if config.glossary_terms:
         glossary = read_glossary(publication, reading.history, graph, config.namespace)
     # Of a layer that is off now, people's edits stay, too.
-    shown = [
-        urn
-        for layer in OWN_ENTITIES.values()
-        if layer.is_on(config)
-        for urn in layer.urns(publication)
-    ]
+    on = [layer for layer in OWN_ENTITIES.values() if layer.is_on(config)]
+    shown = [urn for layer in on for urn in layer.urns(publication)]
     if wanted := {*shown, *last.queries, *(glossary.terms if glossary else ())}:
         existing = read_published_entities(
             graph,
@@ -214,7 +186,7 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
             warn=reading.warn,
         )
     if config.properties:
-        listed = _read_listed(last, publication, catalog, graph, config.namespace)
+        listed = _read_listed(publication, catalog, reading)
     existing = replace(
         existing,
         foreign=frozenset(relationship.urn for relationship in foreign),
@@ -271,11 +243,7 @@ def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publicatio
 
 
 def _read_listed(
-    last: WrittenState,
-    publication: Publication,
-    catalog: Catalog,
-    graph: DataHubGraph,
-    namespace: str,
+    publication: Publication, catalog: Catalog, reading: Reading
 ) -> dict[ColumnId, list[Partner]]:
     """Read the join partners that the catalog lists but that this run cannot check."""
     # Not every join has a relationship: those within a value domain and those through a
@@ -285,13 +253,13 @@ def _read_listed(
     # A property names the crosswalk of a join only in this text, see `emit.properties`.
     through = {f"through {table}, in two steps" for table in publication.unread}
     listed: dict[ColumnId, list[Partner]] = {}
-    for urn, properties in fetch_each(
-        graph, "schemaField", last.columns, StructuredPropertiesClass
-    ).items():
+    columns = reading.history.own.columns
+    found = fetch_each(reading.graph, "schemaField", columns, StructuredPropertiesClass)
+    for urn, properties in found.items():
         column = column_id(urn)
         kept = [
             replace(it, column=catalog.field_path(it.column))
-            for it in read_partners(properties, namespace)
+            for it in read_partners(properties, reading.config.namespace)
             if _is_unjudged(it, {column.table, it.column.table}, publication)
             or it.relation in through
             if catalog.facts.of(pair_of(column, it.column)).verdict is not Verdict.REJECTED

@@ -7,7 +7,6 @@ which of these runs are ours, but it may be lost. So each entity that a run hide
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, islice
@@ -21,8 +20,8 @@ from datahub.ingestion.source.state.entity_removal_state import GenericCheckpoin
 from datahub.ingestion.source.state.stale_entity_removal_handler import StaleEntityRemovalHandler
 from datahub.ingestion.source.state.stateful_ingestion_base import StateProviderWrapper
 from datahub.metadata.schema_classes import StatusClass
-from datahub.utilities.urns.urn import guess_entity_type
 
+from datahub_hyperjoin.catalog.entities import aspect_of, batches, by_type, is_removed
 from datahub_hyperjoin.catalog.versions import send_now
 from datahub_hyperjoin.catalog.written_state import WrittenStateHandler
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
@@ -62,16 +61,14 @@ def _marks(
     units: Sequence[MetadataWorkUnit], graph: DataHubGraph, run_id: str
 ) -> Iterator[MetadataWorkUnit]:
     """Yield workunits that store the run's ID in the entities that the run will hide."""
+    grouped = by_type(unit.get_urn() for unit in units)
     for entity, layer in OWN_ENTITIES.items():
-        kind = layer.info
-        urns = [unit.get_urn() for unit in units if guess_entity_type(unit.get_urn()) == entity]
-        names = [kind.ASPECT_NAME, StatusClass.ASPECT_NAME]
+        names = [layer.info.ASPECT_NAME, StatusClass.ASPECT_NAME]
+        urns = grouped.get(entity)
         found = graph.get_entities(entity, urns, names) if urns else {}
         for urn, aspects in found.items():
-            properties, _ = aspects.get(kind.ASPECT_NAME, (None, None))
-            status, _ = aspects.get(StatusClass.ASPECT_NAME, (None, None))
-            hidden = isinstance(status, StatusClass) and status.removed
-            if isinstance(properties, kind) and not hidden:
+            properties = aspect_of(aspects, layer.info)
+            if properties and not is_removed(aspects):
                 properties.customProperties[WITHDRAWN_BY] = run_id
                 yield unit_of(urn, properties)
 
@@ -103,9 +100,8 @@ class ReadBack(Committable):
     def commit(self) -> None:
         """Record in the checkpoints which entities and withdrawals have not reached the catalog."""
         written, graph = self._handler.current(), self._ctx.graph
-        if not written or not graph or self._ctx.dry_run_mode:
-            return
-        if not (written.unseen or self._withdrawals):
+        pending = written and (written.unseen or self._withdrawals)
+        if not written or not pending or not graph or self._ctx.dry_run_mode:
             return
         send_now()
         written.unseen = sorted(_await(written.unseen, partial(_find_absent, graph), graph))
@@ -147,15 +143,10 @@ def _await(
 
 
 def _find_absent(graph: DataHubGraph, urns: Collection[str]) -> list[str]:
-    by_type: dict[str, list[str]] = defaultdict(list)
-    for urn in sorted(urns):
-        by_type[guess_entity_type(urn)].append(urn)
     present = {
         urn
-        for entity, members in by_type.items()
-        for start in range(0, len(members), _BATCH)
-        for urn in graph.get_entities(
-            entity, members[start : start + _BATCH], [OWN_ENTITIES[entity].info.ASPECT_NAME]
-        )
+        for entity, members in by_type(urns).items()
+        for batch in batches(members, _BATCH)
+        for urn in graph.get_entities(entity, batch, [OWN_ENTITIES[entity].info.ASPECT_NAME])
     }
     return [urn for urn in urns if urn not in present]
