@@ -7,7 +7,6 @@ from enum import Enum
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
-from typing_extensions import assert_never
 
 from datahub_hyperjoin.bounds import Seconds
 from datahub_hyperjoin.joins import RunSql
@@ -20,6 +19,8 @@ _WEB_ADDRESS = re.compile(
 
 _FOLDER_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+]*://(?![^/]*:[^/]*@)|/)[^?#\x00-\x1f]*", re.ASCII)
 """An absolute path, or an address without a password or parameters."""
+
+_NAMESPACE = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 
 
 class LineageForm(str, Enum):
@@ -35,12 +36,7 @@ class LineageForm(str, Enum):
     @property
     def joins_tables(self) -> bool:
         """Whether lineage edges are written between tables as well as between columns."""
-        match self:
-            case LineageForm.DASHED:
-                return True
-            case LineageForm.COLUMNS:
-                return False
-        assert_never(self)
+        return self is LineageForm.DASHED
 
 
 _SCHEMA_OF_FORM = {"anyOf": [{"type": "boolean"}, {"enum": [form.value for form in LineageForm]}]}
@@ -56,12 +52,18 @@ def _read_form(written: object) -> object:
     forms = [form.value for form in LineageForm]
     if isinstance(written, str) and written in forms:
         return LineageForm(written)
-    try:
-        switch = TypeAdapter(bool).validate_python(written)
-    except ValidationError:
+    if (switch := _read_switch(written)) is None:
         message = f"Write `false`, {' or '.join(f'`{form}`' for form in forms)}"
-        raise ValueError(message) from None
+        raise ValueError(message)
     return LineageForm.DASHED if switch else False
+
+
+def _read_switch(written: object) -> bool | None:
+    """Read a yes-or-no setting, of which a variable makes a text; None for any other value."""
+    try:
+        return TypeAdapter(bool).validate_python(written)
+    except ValidationError:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,24 +139,29 @@ class EmitConfig:
 
     def __post_init__(self) -> None:
         """Reject an invalid `namespace`, an invalid `embed` or an invalid `files_at`."""
-        if self.files_at is not None and not _FOLDER_ADDRESS.fullmatch(self.files_at):
-            message = (
-                "`files_at` is no address of a folder. Write a path or an address without password "
-                "and parameters, as in `/mnt/lake` or `s3://lake/exports`"
-            )
-            raise ValueError(message)
-        if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
-            message = (
-                f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "
-                "separated by dots"
-            )
-            raise ValueError(message)
-        if self.embed is not None and not _WEB_ADDRESS.fullmatch(self.embed):
-            message = (
-                "`embed` is no address of a web site. Write scheme, host, port and path, as in "
-                "`http://localhost:8766` or `https://datahub.example/joins`"
-            )
-            raise ValueError(message)
+        _require(
+            _FOLDER_ADDRESS,
+            self.files_at,
+            "`files_at` is no address of a folder. Write a path or an address without password and "
+            "parameters, as in `/mnt/lake` or `s3://lake/exports`",
+        )
+        _require(
+            _NAMESPACE,
+            self.namespace,
+            f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "
+            "separated by dots",
+        )
+        _require(
+            _WEB_ADDRESS,
+            self.embed,
+            "`embed` is no address of a web site. Write scheme, host, port and path, as in "
+            "`http://localhost:8766` or `https://datahub.example/joins`",
+        )
+
+
+def _require(pattern: re.Pattern[str], text: str | None, message: str) -> None:
+    if text is not None and not pattern.fullmatch(text):
+        raise ValueError(message)
 
 
 _FOR_AGENTS = ("queries", "documents", "ai_context")
@@ -166,17 +173,6 @@ def fill_for_agents(written: object) -> object:
     Args:
         written: The section as written, which is not validated yet.
     """
-    if not isinstance(written, Mapping) or not _is_on(written.get("agents")):
+    if not isinstance(written, Mapping) or not _read_switch(written.get("agents")):
         return written
     return {**dict.fromkeys(_FOR_AGENTS, True), **written}
-
-
-def _is_on(switch: object) -> bool:
-    """Return whether a yes-or-no setting of the recipe is on.
-
-    A variable in the recipe makes the setting a text.
-    """
-    try:
-        return TypeAdapter(bool).validate_python(switch)
-    except ValidationError:
-        return False

@@ -11,6 +11,7 @@ from datahub.metadata.schema_classes import (
     StatusClass,
     StructuredPropertiesClass,
     UpstreamLineageClass,
+    _Aspect,
 )
 from datahub.utilities.urns.urn import guess_entity_type
 
@@ -100,8 +101,9 @@ def read_published_entities(
     entities: dict[str, Aspects] = {}
     for entity, members in by_type([*urns, *written]).items():
         layer = OWN_ENTITIES[entity]
-        names = [kind.ASPECT_NAME for kind in (layer.info, *layer.read, StatusClass)]
+        kinds: list[type[_Aspect]] = [layer.info, *layer.read, StatusClass]
         try:
+            names = [kind.ASPECT_NAME for kind in kinds]
             entities |= fetch(graph, entity, members, names, warn=skip)
         except UnknownEntityTypeError:  # what the server does not support, nobody deleted
             written = [urn for urn in written if urn not in members]

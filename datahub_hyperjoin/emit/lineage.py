@@ -57,14 +57,6 @@ class Edge:
     DataHub shows the `query` of their best join."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lineage:
-    """Lineage edges that represent the joins of a run, and the number of skipped joins."""
-
-    edges: tuple[Edge, ...] = ()
-    skipped_cycles: int = 0
-
-
 def _parent(urn: str) -> str | None:
     try:
         return SchemaFieldUrn.from_string(urn).parent
@@ -90,8 +82,9 @@ def build_lineage(
     *,
     form: LineageForm = LineageForm.DASHED,
     queries: Container[str] = (),
-) -> Lineage:
-    """Convert directed joins to lineage edges from the referenced to the referring column."""
+) -> tuple[list[Edge], int]:
+    """Convert directed joins to lineage edges, and count those that would close a cycle."""
+    # The edges lead from the referenced to the referring column.
     # A join that would close a cycle is left out. The best joins are converted first. Joins
     # whose role has no direction and joins of a table with itself are no lineage. A composite
     # key becomes one edge for each pair of its columns.
@@ -106,8 +99,7 @@ def build_lineage(
         for downstream, lineage in upstreams.items()
         for upstream in lineage.upstreams
     }
-    edges: list[Edge] = []
-    skipped = 0
+    edges, skipped = list[Edge](), 0
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):
         guessed = join.evidence is None and not join.catalog.is_confirmed
         if join.referenced is None or guessed or join.left.table == join.right.table:
@@ -133,7 +125,7 @@ def build_lineage(
             )
             for referring, referenced in pairs
         )
-    return Lineage(edges=tuple(edges), skipped_cycles=skipped)
+    return edges, skipped
 
 
 def _table_change(edge: Edge) -> Change:
@@ -150,11 +142,6 @@ def _table_change(edge: Edge) -> Change:
     return addition(upstream_path(urn), pre_json_transform(added.to_obj()))
 
 
-def _column_change(edge: Edge) -> Change:
-    path = edge_path(column_urn(edge.upstream), column_urn(edge.downstream))
-    return addition(path, {"confidenceScore": edge.confidence})
-
-
 def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
     """Yield patches that add lineage edges and keep all other lineage."""
     of_table: dict[TableId, list[Edge]] = defaultdict(list)
@@ -163,9 +150,10 @@ def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
     for table, incoming in sorted(of_table.items()):
         # The best join of two tables comes first, and its query is that of their edge.
         added = {edge.upstream.table: edge for edge in reversed(incoming) if edge.adds_table}
-        ordered = sorted(incoming, key=lambda edge: (edge.downstream, edge.upstream))
         changes = [_table_change(added[upstream]) for upstream in sorted(added)]
-        changes += map(_column_change, ordered)
+        for edge in sorted(incoming, key=lambda edge: (edge.downstream, edge.upstream)):
+            path = edge_path(column_urn(edge.upstream), column_urn(edge.downstream))
+            changes.append(addition(path, {"confidenceScore": edge.confidence}))
         yield change_lineage(dataset_urn(table), changes)
 
 
@@ -233,17 +221,17 @@ class JoinLineage(Layer):
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
         if not run.config.lineage:
             return
-        lineage = build_lineage(
+        edges, skipped = build_lineage(
             run.publication.linking,
             run.existing.upstreams,
             form=run.config.lineage,
             queries=frozenset(run.written.queries),
         )
-        run.count("joins_skipped_as_lineage_cycles", lineage.skipped_cycles)
-        yield from emit_lineage(lineage.edges)
+        run.count("joins_skipped_as_lineage_cycles", skipped)
+        yield from emit_lineage(edges)
         run.written.lineage += [
             WrittenEdge(column_urn(edge.upstream), column_urn(edge.downstream), edge.adds_table)
-            for edge in lineage.edges
+            for edge in edges
         ]
 
     @override

@@ -185,14 +185,8 @@ class ForeignMetadata:
 
     def adopt(self, publication: Publication) -> Publication:
         """Use other pipelines' scores and roles for the joins that they also write."""
-        if not self.relationships:
-            return publication
-        shown = {
-            join_urn(join): _adopt(join, relationship.join)
-            for join in publication.joins
-            if (relationship := self.relationships.get(join_urn(join))) and relationship.join
-        }
-        joins = [shown.get(join_urn(join), join) for join in publication.joins]
+        shown = {urn: relationship.join for urn, relationship in self.relationships.items()}
+        joins = [_adopt(join, shown.get(join_urn(join))) for join in publication.joins]
         return replace(publication, joins=sort_joins(joins))
 
     def protect(self, existing: ExistingState) -> ExistingState:
@@ -260,7 +254,9 @@ def read_foreign_metadata(
     )
 
 
-def _adopt(join: Join, shown: Join) -> Join:
+def _adopt(join: Join, shown: Join | None) -> Join:
+    if shown is None:
+        return join
     ends = {(end.table, plain_path(end.path)): end for end in (join.left, join.right)}
     key = shown.referenced
     referenced = ends.get((key.table, plain_path(key.path))) if key else None

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, inf
 from typing import ClassVar
@@ -73,13 +73,14 @@ _NOTES = re.compile(
 """The end of a suggestion's text: the score if it is below 1.00, the share of the column's rows or
 values that have a partner, and the relation between both columns."""
 
-_NO_RANKS: Mapping[tuple[ColumnId, ColumnId], int] = {}
+_Ranks = Mapping[tuple[ColumnId, ColumnId], int]
+_NO_RANKS: _Ranks = {}
 
 _MAX_BYTES = 32766
 """Maximum length in bytes of a value that DataHub's search index accepts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Partner:
     """A column that joins with a given column."""
 
@@ -103,9 +104,7 @@ class Partner:
         return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
-def partners(
-    joins: Sequence[Join], ranks: Mapping[tuple[ColumnId, ColumnId], int] = _NO_RANKS
-) -> dict[ColumnId, list[Partner]]:
+def partners(joins: Sequence[Join], ranks: _Ranks = _NO_RANKS) -> dict[ColumnId, list[Partner]]:
     """Return the join partners of each column, best first and without duplicates."""
     found: dict[ColumnId, dict[ColumnId, Partner]] = defaultdict(dict)
     for join in sorted(joins, key=_by_use):
@@ -113,21 +112,13 @@ def partners(
         for seen, leads_on in ((join, leads_right), (join.reversed, not leads_right)):
             relation, share = _relation(join, leads_on=leads_on), _share(seen)
             for own, other in seen.pairs:
-                partner = Partner(
-                    column=other, score=join.joinability, relation=relation, share=share
-                )
                 # Several joins may contain a pair. That of the pair alone describes it best.
                 if other not in found[own] or not join.further:
-                    found[own][other] = partner
-    return {column: _by_rank(column, own, ranks) for column, own in sorted(found.items())}
-
-
-def _by_rank(
-    column: ColumnId,
-    found: Mapping[ColumnId, Partner],
-    ranks: Mapping[tuple[ColumnId, ColumnId], int],
-) -> list[Partner]:
-    return sorted(found.values(), key=lambda each: ranks.get((column, each.column), inf))
+                    found[own][other] = Partner(other, join.joinability, relation, share)
+    return {
+        column: sorted(own.values(), key=lambda it: ranks.get((column, it.column), inf))
+        for column, own in sorted(found.items())
+    }
 
 
 def _with_listed(
@@ -162,12 +153,7 @@ def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list
     if len(urns) != len(notes):
         return []
     return [
-        Partner(
-            column=column_id(str(urn)),
-            score=float(found[1] or 1),
-            relation=found[3] or "",
-            share=found[2] or "",
-        )
+        Partner(column_id(str(urn)), float(found[1] or 1), found[3] or "", found[2] or "")
         for urn, found in zip(urns, notes, strict=True)
         if found
     ]
@@ -183,22 +169,15 @@ def emit_column(
 ) -> MetadataWorkUnit:
     """Write the join partners of one column as structured properties."""
     best = max((partner.score for partner in joined if partner.is_verified), default=0.0)
+    links = [_fit(f"{_link([it.column], names)} · {markdown(it.notes)}") for it in joined]
+    texts = [_fit(f"{_label([it.column], names)} ({it.notes})") for it in joined]
     values: dict[str, Sequence[str] | Sequence[float]] = {
-        JOINABLE_WITH: [column_urn(partner.column) for partner in joined],
-        JOIN_SUGGESTIONS: [_suggest(partner, names) for partner in joined],
-        BEST_JOIN_SCORE: [round(best, 2)],
+        flat_property_urn(namespace, JOIN_LINKS): links,
+        property_urn(namespace, JOINABLE_WITH): [column_urn(it.column) for it in joined],
+        property_urn(namespace, JOIN_SUGGESTIONS): texts,
+        property_urn(namespace, BEST_JOIN_SCORE): [round(best, 2)],
     }
-    properties = {property_urn(namespace, name): value for name, value in values.items()}
-    links = [
-        _fit(f"{_link([partner.column], names)} · {markdown(partner.notes)}") for partner in joined
-    ]
-    return set_properties(
-        column_urn(column), {flat_property_urn(namespace, JOIN_LINKS): links, **properties}
-    )
-
-
-def _suggest(partner: Partner, names: Mapping[TableId, str]) -> str:
-    return _fit(f"{_label([partner.column], names)} ({partner.notes})")
+    return set_properties(column_urn(column), values)
 
 
 def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
@@ -238,15 +217,8 @@ def emit_dataset(
 
 
 def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
-    guessed = join.evidence is None
-    return (
-        not join.catalog.is_confirmed,
-        guessed,
-        join.role.place,
-        -join.joinability,
-        join.left,
-        join.right,
-    )
+    guessed, is_new = join.evidence is None, not join.catalog.is_confirmed
+    return is_new, guessed, join.role.place, -join.joinability, join.left, join.right
 
 
 def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
@@ -365,20 +337,6 @@ def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]
     for definition in _PROPERTIES:
         for aspect in (_define(namespace, definition), definition.settings):
             yield create(_property_key(namespace, definition), aspect)
-
-
-def emit_deletions(
-    rejected: Iterable[tuple[ColumnId, ColumnId]], *, listed: Iterable[ColumnId], namespace: str
-) -> Iterator[MetadataWorkUnit]:
-    """Write rejected pairs into the property *Deleted joins* of their first columns."""
-    key = property_urn(namespace, DELETED_JOINS)
-    values: dict[str, list[str]] = defaultdict(list)
-    for column, other in sorted({*rejected}):
-        values[column_urn(column)].append(column_urn(other))
-    for urn, others in values.items():
-        yield set_properties(urn, {key: others})
-    for urn in sorted({*map(column_urn, listed)} - values.keys()):
-        yield remove_properties(urn, [key])
 
 
 _COLUMN_PROPERTIES = (JOINABLE_WITH, JOIN_SUGGESTIONS, BEST_JOIN_SCORE)

@@ -1,5 +1,6 @@
 """Write the joins of a run to the catalog, and withdraw outdated metadata."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,13 +16,13 @@ from datahub_hyperjoin.emit import EmitConfig, WrittenStateHandler
 from datahub_hyperjoin.emit.existing import ExistingState, Reading, read_existing
 from datahub_hyperjoin.emit.layer import OwnEntities, Writing
 from datahub_hyperjoin.emit.layers import LAYERS, find_unsupported, withdraw, write_layers
+from datahub_hyperjoin.emit.patches import remove_properties, set_properties
 from datahub_hyperjoin.emit.pipelines import (
     OtherPipeline,
     read_foreign_metadata,
     shared_joins,
     without_shared,
 )
-from datahub_hyperjoin.emit.properties import emit_deletions
 from datahub_hyperjoin.emit.publication import (
     Publication,
     keep_written_scores,
@@ -32,7 +33,14 @@ from datahub_hyperjoin.emit.publication import (
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Join, Statement, Verdict, sort_joins
 from datahub_hyperjoin.metadata.relationships import catalog_evidence, columns_urn, join_urn
-from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, query_urn
+from datahub_hyperjoin.metadata.urns import (
+    DELETED_JOINS,
+    column_id,
+    column_urn,
+    dataset_urn,
+    property_urn,
+    query_urn,
+)
 from datahub_hyperjoin.model.domains import drop_redundant_joins
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import TableId
@@ -43,16 +51,19 @@ def _emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUni
     # A column of a table that the catalog shows lists the other one, because the other table
     # may be gone. A relationship of several columns cannot be listed so: its pairs alone are
     # not rejected.
-    rejected = [
+    key, values = property_urn(namespace, DELETED_JOINS), defaultdict[str, list[str]](list)
+    rejected = {
         (left, right) if left.table in catalog.datasets else (right, left)
         for urn, (left, right) in catalog.rejected.items()
         if urn == columns_urn([(left, right)])
-    ]
-    yield from emit_deletions(
-        [(catalog.field_path(column), catalog.field_path(other)) for column, other in rejected],
-        listed={catalog.field_path(column) for column, _ in catalog.listed},
-        namespace=namespace,
-    )
+    }
+    for column, other in sorted(tuple(map(catalog.field_path, pair)) for pair in rejected):
+        values[column_urn(column)].append(column_urn(other))
+    for urn, others in values.items():
+        yield set_properties(urn, {key: others})
+    listed = {column_urn(catalog.field_path(column)) for column, _ in catalog.listed}
+    for urn in sorted(listed - values.keys()):
+        yield remove_properties(urn, [key])
 
 
 _NOT_RUN = Statement(untested=True)
@@ -74,11 +85,12 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
         join = relationship.join
         if join is None or relationship.removed or not relationship.recorded:
             continue
-        pair = (join.left, join.right)
-        evidence = catalog_evidence(join.pairs, catalog.facts)
-        judged = findings.described if join.evidence is None else frozenset()
-        is_open = evidence.verdict is None and any(end.table in unread - judged for end in pair)
-        current = verified | named if join.evidence is None else verified
+        evidence, guessed = catalog_evidence(join.pairs, catalog.facts), join.evidence is None
+        left = unread - findings.described if guessed else unread
+        is_open = evidence.verdict is None and not left.isdisjoint(
+            (join.left.table, join.right.table)
+        )
+        current = verified | named if guessed else verified
         if relationship.urn not in current and (is_open or evidence.verdict is Verdict.ACCEPTED):
             carried.append(replace(join, catalog=evidence))
     return carried
@@ -90,24 +102,23 @@ def _about_unread_tables(
     """Return the part of the written state about tables that this run could not read."""
     if not publication.unread:
         return WrittenState()
-    unread = {dataset_urn(table) for table in publication.unread}
+    unread = set(map(dataset_urn, publication.unread))
     shown = {urn for urn, subjects in existing.query_subjects.items() if unread & subjects}
     kept = last.about(unread, shown)
-    listing = {column_urn(column) for column in existing.listed}
+    listing = set(map(column_urn, existing.listed))
     # Of tables that were judged by names, all that stays is written again.
     judged = set(map(dataset_urn, publication.described))
-    columns = [
+    kept.columns = [
         urn
         for urn in kept.columns
         if urn in listing or dataset_urn(column_id(urn).table) not in judged
     ]
-    datasets = [urn for urn in kept.datasets if urn not in judged]
-    held: dict[str, Any] = {"columns": columns, "datasets": datasets}
+    kept.datasets = [urn for urn in kept.datasets if urn not in judged]
     on = [layer for layer in LAYERS if layer.is_on(config)]
     entities = {layer.entity for layer in on if isinstance(layer, OwnEntities)}
     return WrittenState(
         queries=[urn for urn in kept.queries if guess_entity_type(urn) in entities],
-        **{name: held.get(name, getattr(kept, name)) for layer in on for name in layer.fields},
+        **{name: getattr(kept, name) for layer in on for name in layer.fields},
     )
 
 
@@ -130,20 +141,15 @@ def build_publication(
     findings: Findings, catalog: Catalog, others: Sequence[OtherPipeline] = ()
 ) -> Publication:
     """Collect the joins that a run writes to the catalog."""
-    carried = carry_over(findings, catalog)
+    name, carried = catalog.field_path, carry_over(findings, catalog)
     # What an earlier run verified is better known than what names suggest now.
     known = set(map(join_urn, carried))
-    named = [
-        join
-        for join in findings.named
-        if join_urn(rename_columns(join, catalog.field_path)) not in known
-    ]
+    named = [it for it in findings.named if join_urn(rename_columns(it, name)) not in known]
     joins = [*findings.joins, *named, *carried]
-    renamed = [rename_columns(join, catalog.field_path) for join in joins]
-    shared = [
-        rename_columns(join, catalog.field_path)
-        for join in shared_joins(catalog, {*map(join_urn, renamed)}, others)
-    ]
+    name = catalog.field_path
+    renamed = [rename_columns(join, name) for join in joins]
+    others_joins = shared_joins(catalog, {*map(join_urn, renamed)}, others)
+    shared = [rename_columns(join, name) for join in others_joins]
     large = [domain for domain in findings.domains if len(domain.members) >= _LARGE_DOMAIN]
     visible = {urn for urn, entry in catalog.relationships.items() if not entry.removed}
     shown = {
@@ -155,12 +161,9 @@ def build_publication(
     implied = [join for join in findings.joins if join.pairs not in kept]
     return Publication(
         joins=sort_joins(renamed),
-        ranks={
-            (catalog.field_path(each.query), catalog.field_path(each.candidate)): each.rank
-            for each in findings.suggestions
-        },
-        implied=frozenset(rename_columns(join, catalog.field_path).pairs for join in implied),
-        crosswalks=[rename_steps(join, catalog.field_path) for join in findings.crosswalks],
+        ranks={(name(it.query), name(it.candidate)): it.rank for it in findings.suggestions},
+        implied=frozenset(rename_columns(join, name).pairs for join in implied),
+        crosswalks=[rename_steps(join, name) for join in findings.crosswalks],
         shared=shared,
         titles=_titles(catalog, [*renamed, *shared]),
         unread=findings.unread | catalog.absent,
@@ -168,9 +171,7 @@ def build_publication(
         now=get_sys_time(),
         model_version=findings.model_version,
         statements={
-            tuple((catalog.field_path(left), catalog.field_path(right)) for left, right in pairs): (
-                statement
-            )
+            tuple((name(left), name(right)) for left, right in pairs): statement
             for pairs, statement in findings.statements.items()
             if statement.was_run
         },
@@ -228,20 +229,17 @@ def publish(
         for urn, (left, right) in catalog.rejected.items()
     }
     written.deleted_queries = sorted(existing.deleted_queries)
-    # Without a graph, definitions become workunits, which a dry run drops like all others.
-    units = write_layers(
-        Writing(
-            publication=publication,
-            config=config,
-            existing=existing,
-            written=written,
-            graph=None if context.dry else context.graph,
-            count=context.report.count,
-        )
+    run = Writing(
+        publication=publication,
+        config=config,
+        existing=existing,
+        written=written,
+        # Without a graph, definitions become workunits, which a dry run drops like all others.
+        graph=None if context.dry else context.graph,
+        count=context.report.count,
     )
-    yield from foreign.without_foreign_properties(
-        units, foreign.changed_entities(publication, last)
-    )
+    changed = foreign.changed_entities(publication, last)
+    yield from foreign.without_foreign_properties(write_layers(run), changed)
     if config.properties:
         yield from _emit_rejected(catalog, config.namespace)
     managed = last.without(existing.left_alone)
@@ -292,12 +290,8 @@ def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str,
     # Entities that a fail-safe kept visible may be included. That does no harm: a run shows
     # only entities that the catalog really hides.
     withdrawn = dict.fromkeys([*last.relationships, *last.queries], run_id)
-    visible = {
-        *written.relationships,
-        *written.queries,
-        *written.rejected,
-        *written.deleted_queries,
-    }
+    visible = {*written.relationships, *written.queries}
+    visible |= {*written.rejected, *written.deleted_queries}
     # An entity that was hidden before stays the work of that earlier run.
     hidden = withdrawn | last.hidden
     return {urn: run for urn, run in hidden.items() if urn not in visible}
