@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, DeclaredKeys
@@ -54,24 +55,14 @@ class Catalog:
 def declared_keys(datasets: "Iterable[Dataset]") -> DeclaredKeys:
     """Return the primary keys and foreign keys of datasets."""
     datasets = tuple(datasets)
-    known = {
-        ColumnId(dataset.table, path)
-        for dataset in datasets
-        for path, _field_path in dataset.columns
-    }
-    primary = [
-        tuple(ColumnId(dataset.table, path) for path in dataset.primary_key)
-        for dataset in datasets
-        if dataset.primary_key
-    ]
+    known = {ColumnId(dataset.table, path) for dataset in datasets for path, _ in dataset.columns}
+    primary = (
+        tuple(ColumnId(dataset.table, path) for path in dataset.primary_key) for dataset in datasets
+    )
+    foreign = (key for dataset in datasets for key in dataset.foreign_keys)
     return DeclaredKeys.of(
-        (key for key in primary if known.issuperset(key)),
-        (
-            key
-            for dataset in datasets
-            for key in dataset.foreign_keys
-            if all(column in known for pair in key.pairs for column in pair)
-        ),
+        filter(known.issuperset, primary),
+        (key for key in foreign if known.issuperset(chain(*key.pairs))),
     )
 
 
@@ -98,16 +89,13 @@ def assemble_facts(
             verdict=decision.verdict if decision else None,
             by=decision.by if decision else "",
         )
+    known = [dataset for dataset in datasets if dataset.columns]
     facts = CatalogFacts(
         pairs={columns[0]: found for columns, found in stated.items() if len(columns) == 1},
         composites=_composites(stated, deleted),
         statistics=statistics or {},
-        columns={
-            dataset.table: frozenset(path for path, _ in dataset.columns)
-            for dataset in datasets
-            if dataset.columns
-        },
-        described={dataset.table: dataset.described for dataset in datasets if dataset.columns},
+        columns={each.table: frozenset(path for path, _ in each.columns) for each in known},
+        described={each.table: each.described for each in known},
     )
     return facts.declaring(declared_keys(datasets))
 

@@ -14,9 +14,7 @@ from datahub_hyperjoin.catalog.scope import DatasetFilter, PlatformInstance
 from datahub_hyperjoin.catalog.table_selection import (
     OWN_CATALOG,
     TableSelection,
-    has_lower_case_names,
-    names_of,
-    platform_of,
+    naming_of,
 )
 from datahub_hyperjoin.locations import (
     Database,
@@ -31,6 +29,7 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.metadata.urns import table_id
 from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.wording import join_with_and
 
 
 class CatalogConfig(ConfigModel):
@@ -115,9 +114,8 @@ class CatalogConfig(ConfigModel):
     def _refuse_names_without_table(cls, names: str | None) -> str | None:
         if names is not None:
             _refuse_other_names(names, ["{table}"])
-            # DataHub's connectors write no slash before a path.
-            return names.lstrip("/")
-        return None
+        # DataHub's connectors write no slash before a path.
+        return names and names.lstrip("/")
 
     @field_validator("renamed")
     @classmethod
@@ -223,12 +221,13 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     @property
     def selection(self) -> TableSelection:
         """The rules that select and name the tables of this connection."""
+        platform, names, is_lower_case = naming_of(self.source)
         return TableSelection(
-            platform=self.platform or platform_of(self.source),
+            platform=self.platform or platform,
             env=self.env,
             instance=self.platform_instance,
-            names=self.names or names_of(self.source),
-            is_lower_case=not self.names and has_lower_case_names(self.source),
+            names=self.names or names,
+            is_lower_case=not self.names and is_lower_case,
             schemas=self.schemas,
             tables=self.tables,
             views=self.views,
@@ -254,10 +253,8 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
         try:
             make_url(database.url.get_secret_value())
         except (ArgumentError, ValueError):
-            message = (
-                "`url` is not an SQLAlchemy URL. Write it as in "
-                "postgresql+psycopg2://reader@host/shop"
-            )
+            form = "postgresql+psycopg2://reader@host/shop"
+            message = f"`url` is not an SQLAlchemy URL. Write it as in {form}"
             raise ValueError(message) from None
         return database
 
@@ -274,8 +271,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
     @model_validator(mode="after")
     def _refuse_other_than_one_source(self) -> Self:
-        sources = [source for source in (self.database, self.spark_catalog, self.folder) if source]
-        if len(sources) != 1:
+        if sum(map(bool, (self.database, self.spark_catalog, self.folder))) != 1:
             message = "a connection needs exactly one of `database`, `spark_catalog` and `folder`"
             raise ValueError(message)
         if self.spark_catalog not in {None, OWN_CATALOG} and not self.platform:
@@ -301,17 +297,15 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     @model_validator(mode="after")
     def _refuse_ambiguous_names(self) -> Self:
         parts = ["{folder}"] if self.folder else ["{database}", "{schema}"]
-        if self.names is None:
-            return self
-        _refuse_other_names(self.names, [*parts, "{table}"])
+        if self.names is not None:
+            _refuse_other_names(self.names, [*parts, "{table}"])
         return self
 
 
 def _refuse_other_names(names: str, parts: list[str]) -> None:
     """Refuse a name pattern without `{table}` or with unknown placeholders."""
-    if set(re.findall(r"{.*?}", names)) - {*parts}:
-        allowed = " and ".join([part for part in [", ".join(parts[:-1]), parts[-1]] if part])
-        message = f"`names` is {names!r}. Use only {allowed} in it"
+    if set(re.findall(r"{.*?}", names)).difference(parts):
+        message = f"`names` is {names!r}. Use only {join_with_and(parts)} in it"
         raise ValueError(message)
     if "{table}" not in names:
         message = f"`names` is {names!r}. Add {{table}}: without it all tables share a name"

@@ -25,7 +25,11 @@ from datahub_hyperjoin.wording import name_some
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from datahub_hyperjoin.spark.databases.listing import ForeignKeyConstraint, KeyConstraints
+    from datahub_hyperjoin.spark.databases.listing import (
+        ForeignKeyConstraint,
+        KeyConstraints,
+        ListedRelation,
+    )
     from datahub_hyperjoin.spark.databases.system import RelationName
 
 
@@ -49,13 +53,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
             schema=relation.schema,
             table=relation.name,
             title=relation.name,
-            location=Relation(
-                database=database,
-                connection=connection,
-                schema=relation.schema,
-                name=relation.name,
-                is_view=relation.is_view,
-            ),
+            location=_relation(database, connection, relation),
             size=relation.size,
             state=relation.state,
         )
@@ -64,6 +62,16 @@ def scan_database(connection: str, database: Database, selection: TableSelection
     if not tables:
         raise NoTablesError.in_database(connection, seen=len(relations))
     return tables
+
+
+def _relation(database: Database, connection: str, listed: "ListedRelation") -> Relation:
+    return Relation(
+        database=database,
+        connection=connection,
+        schema=listed.schema,
+        name=listed.name,
+        is_view=listed.is_view,
+    )
 
 
 @contextmanager
@@ -158,14 +166,7 @@ def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_ListedT
     with _connected(file.path, database) as engine:
         relations = list_relations(engine, file.path, wanted=lambda _: True, views=selection.views)
     for each in relations:
-        location = Relation(
-            database=database,
-            connection=file.path,
-            schema=each.schema,
-            name=each.name,
-            is_view=each.is_view,
-        )
-        yield each.name, location, each.state
+        yield each.name, _relation(database, file.path, each), each.state
 
 
 def _in_duckdb(file: ListedFile, selection: TableSelection) -> Iterator[_ListedTable]:

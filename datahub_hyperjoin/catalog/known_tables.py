@@ -85,16 +85,16 @@ def _places(urn: str, aspects: Aspects) -> Iterator[tuple[PlatformInstance, str]
     except InvalidUrnError:
         return
     first, _, rest = table.name.partition(".")
+    place = PlatformInstance(platform=table.platform, env=table.env)
     if instance:
         start = f"{instance}."
         begins = table.name.casefold().startswith(start.casefold())
-        name = table.name[len(start) :] if begins else table.name
-        yield PlatformInstance(platform=table.platform, env=table.env, instance=instance), name
+        yield replace(place, instance=instance), table.name[len(start) if begins else 0 :]
         return
-    yield PlatformInstance(platform=table.platform, env=table.env), table.name
+    yield place, table.name
     # Connectors of older versions named the instance in the name alone.
     if rest:
-        yield PlatformInstance(platform=table.platform, env=table.env, instance=first), rest
+        yield replace(place, instance=first), rest
 
 
 def _describe_elsewhere(missing: Sequence[Table], places: Places) -> str:
@@ -110,18 +110,16 @@ def _describe_elsewhere(missing: Sequence[Table], places: Places) -> str:
 
 
 def _way(table: Table, place: PlatformInstance) -> str:
-    where, keys = [], []
+    ways = []
     # The recipe key of the folder's tables is `catalog.tables`; its place has keys of their own.
     source = table.chosen_by.removesuffix("tables").removeprefix("catalog.")
-    if (place.instance or "") != table.instance and place.instance:
-        where.append(f"in the platform instance {place.instance!r}")
-        keys.append(f"set `{source}platform_instance: {place.instance}`")
-    elif (place.instance or "") != table.instance:
-        where.append("without a platform instance")
-        keys.append(f"remove `{source}platform_instance`")
+    if (instance := place.instance or "") != table.instance:
+        key = f"{source}platform_instance"
+        named = f"in the platform instance {instance!r}", f"set `{key}: {instance}`"
+        ways.append(named if instance else ("without a platform instance", f"remove `{key}`"))
     if place.env != table.id.env:
-        where.append(f"in env {place.env!r}")
-        keys.append(f"set `{source}env: {place.env}`")
+        ways.append((f"in env {place.env!r}", f"set `{source}env: {place.env}`"))
+    where, keys = zip(*ways, strict=True)
     return f"{' '.join(where)}: {join_with_and(keys)}"
 
 
@@ -160,16 +158,6 @@ class DatasetPath:
     """Whether an earlier run has written suggestions for this dataset."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches(Generic[_File, _Dataset]):
-    """The dataset of each matched file, and the possible datasets of each ambiguous file."""
-
-    datasets: Mapping[_File, _Dataset]
-    """The dataset of each file that has one. No two files have the same dataset."""
-
-    unclear: Mapping[_File, Sequence[_Dataset]]
-
-
 @dataclass(frozen=True, slots=True)
 class _Candidate(Generic[_Dataset]):
     dataset: _Dataset
@@ -179,8 +167,9 @@ class _Candidate(Generic[_Dataset]):
 
 def match_paths(
     files: Mapping[_File, FilePath], datasets: Mapping[_Dataset, DatasetPath]
-) -> Matches[_File, _Dataset]:
-    """Match files with datasets by the ends of their paths and by their columns."""
+) -> tuple[dict[_File, _Dataset], dict[_File, tuple[_Dataset, ...]]]:
+    """Return the dataset of each file that has one, and the possible ones of ambiguous files."""
+    # No two files have the same dataset.
     # If a dataset's name is the file's whole path, it is the dataset of that file. Otherwise
     # the longest common end decides. It must contain all names below the recipe's folder, or
     # the dataset's whole name; `2023/sales.csv` is not `2024/sales.csv`. The columns must be
@@ -203,7 +192,7 @@ def match_paths(
         for file in files
         if file not in matched
     }
-    return Matches(datasets=matched, unclear={file: some for file, some in unclear.items() if some})
+    return matched, {file: some for file, some in unclear.items() if some}
 
 
 def count_common(path: Sequence[str], name: Sequence[str]) -> int:
@@ -356,7 +345,7 @@ def _with_files(
     earlier: Collection[TableId],
 ) -> KnownTables:
     taken = {table.id for table in known.tables}
-    matches = match_paths(
+    matched, unclear = match_paths(
         files,
         {
             table: DatasetPath(
@@ -370,9 +359,9 @@ def _with_files(
     )
     return replace(
         known,
-        tables=_renamed(known.tables, matches.datasets),
-        matched={**known.matched, **matches.datasets},
-        unclear=matches.unclear,
+        tables=_renamed(known.tables, matched),
+        matched={**known.matched, **matched},
+        unclear=unclear,
     )
 
 
@@ -442,12 +431,10 @@ def _file_path(table: Table, names: FolderNames) -> FilePath | None:
     location = table.location
     match location:
         # The file of a database or workbook is no table.
-        case File(member=(_, *_)):
+        case File(member=(_, *_)) | Relation() | CatalogTable() | IcebergDataFile():
             return None
         case File() | Folder() | DeltaFolder() | IcebergFolder():
             path, root = local_path(location.uri), names.folder.resolve()
-        case Relation() | CatalogTable() | IcebergDataFile():
-            return None
         case _:
             assert_never(location)
     if is_remote(location.uri) or not path.is_relative_to(root):

@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from datahub.metadata.schema_classes import BrowsePathsV2Class, DomainsClass, GlobalTagsClass
+from datahub.metadata.schema_classes import (
+    BrowsePathsV2Class,
+    DomainsClass,
+    GlobalTagsClass,
+    _Aspect,
+)
 
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of
 from datahub_hyperjoin.decision_file import WrittenDecision
@@ -25,15 +30,12 @@ class DatasetFilter:
     @property
     def aspects(self) -> tuple[str, ...]:
         """The names of the DataHub aspects that the filter reads."""
-        return tuple(
-            aspect.ASPECT_NAME
-            for aspect, wanted in (
-                (DomainsClass, self.domains),
-                (BrowsePathsV2Class, self.containers),
-                (GlobalTagsClass, self.tags),
-            )
-            if wanted
-        )
+        kinds: dict[type[_Aspect], Sequence[str]] = {
+            DomainsClass: self.domains,
+            BrowsePathsV2Class: self.containers,
+            GlobalTagsClass: self.tags,
+        }
+        return tuple(kind.ASPECT_NAME for kind, wanted in kinds.items() if wanted)
 
     def matches(self, aspects: Aspects) -> bool:
         """Return whether a dataset passes the filter."""

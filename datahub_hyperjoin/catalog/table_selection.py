@@ -20,8 +20,6 @@ from datahub_hyperjoin.tables import Table, TableId
 if TYPE_CHECKING:
     from datahub.configuration.common import AllowDenyPattern
 
-    from datahub_hyperjoin.spark.databases.system import DatabaseSystem
-
 OWN_CATALOG = "spark_catalog"
 """Spark's name for its own catalog, which is Hive's metastore if Spark has one."""
 
@@ -89,48 +87,21 @@ class TableSelection:
         )
 
 
-def platform_of(source: TableSource) -> str:
-    """Guess the DataHub platform of a source's tables."""
+def naming_of(source: TableSource) -> tuple[str, str, bool]:
+    """Return a source's platform, and pattern and lower case of names, by DataHub's connectors."""
     match source:
         case SparkCatalog():
             # Spark's own catalog; for another one the recipe has to set `platform`.
-            return "hive"
+            return "hive", "{schema}.{table}", False
         case Database():
-            return _system_of(source).datahub_platform
+            from sqlalchemy import make_url  # noqa: PLC0415 (lakes of files need no database)
+
+            from datahub_hyperjoin.spark.databases.system import system_of_url  # noqa: PLC0415
+
+            system = system_of_url(make_url(source.url.get_secret_value()))
+            return system.datahub_platform, system.table_names, system.has_lower_case_names
         case RemoteFolder():
             scheme = urlsplit(source.uri).scheme
-            return _PLATFORMS.get(scheme, scheme)
+            return _PLATFORMS.get(scheme, scheme), "{folder}/{table}", False
         case _:
             assert_never(source)
-
-
-def names_of(source: TableSource) -> str:
-    """Return the pattern by which DataHub's own connectors name a source's tables."""
-    match source:
-        case SparkCatalog():
-            return "{schema}.{table}"
-        case Database():
-            return _system_of(source).table_names
-        case RemoteFolder():
-            return "{folder}/{table}"
-        case _:
-            assert_never(source)
-
-
-def has_lower_case_names(source: TableSource) -> bool:
-    """Return whether DataHub's own connectors name a source's tables in lower case."""
-    match source:
-        case Database():
-            return _system_of(source).has_lower_case_names
-        case SparkCatalog() | RemoteFolder():
-            return False
-        case _:
-            assert_never(source)
-
-
-def _system_of(database: Database) -> "DatabaseSystem":
-    from sqlalchemy import make_url  # noqa: PLC0415 (lakes of files need no database)
-
-    from datahub_hyperjoin.spark.databases.system import system_of_url  # noqa: PLC0415
-
-    return system_of_url(make_url(database.url.get_secret_value()))

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from datahub_hyperjoin.catalog.databases import is_duckdb, is_sqlite
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
-from datahub_hyperjoin.catalog.table_selection import TableSelection, platform_of
+from datahub_hyperjoin.catalog.table_selection import TableSelection, naming_of
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.locations import (
     VIEW_SECONDS,
@@ -443,7 +443,7 @@ def _open_database(url: "URL", label: str) -> _Listing:
     def scan(prefix: str) -> list[Table]:
         begin = _selection(prefix, ".").names.removesuffix("{table}")
         selection = TableSelection(
-            platform=platform_of(database), env="PROD", names=begin + system.names_without_recipe
+            platform=naming_of(database)[0], env="PROD", names=begin + system.names_without_recipe
         )
         return scan_database(label, database, selection)
 

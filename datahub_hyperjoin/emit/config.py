@@ -20,8 +20,6 @@ _WEB_ADDRESS = re.compile(
 _FOLDER_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+]*://(?![^/]*:[^/]*@)|/)[^?#\x00-\x1f]*", re.ASCII)
 """An absolute path, or an address without a password or parameters."""
 
-_NAMESPACE = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
-
 
 class LineageForm(str, Enum):
     """The form in which joins are written as lineage."""
@@ -139,29 +137,24 @@ class EmitConfig:
 
     def __post_init__(self) -> None:
         """Reject an invalid `namespace`, an invalid `embed` or an invalid `files_at`."""
-        _require(
-            _FOLDER_ADDRESS,
-            self.files_at,
-            "`files_at` is no address of a folder. Write a path or an address without password and "
-            "parameters, as in `/mnt/lake` or `s3://lake/exports`",
-        )
-        _require(
-            _NAMESPACE,
-            self.namespace,
-            f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "
-            "separated by dots",
-        )
-        _require(
-            _WEB_ADDRESS,
-            self.embed,
-            "`embed` is no address of a web site. Write scheme, host, port and path, as in "
-            "`http://localhost:8766` or `https://datahub.example/joins`",
-        )
-
-
-def _require(pattern: re.Pattern[str], text: str | None, message: str) -> None:
-    if text is not None and not pattern.fullmatch(text):
-        raise ValueError(message)
+        if self.files_at is not None and not _FOLDER_ADDRESS.fullmatch(self.files_at):
+            message = (
+                "`files_at` is no address of a folder. Write a path or an address without password "
+                "and parameters, as in `/mnt/lake` or `s3://lake/exports`"
+            )
+            raise ValueError(message)
+        if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
+            message = (
+                f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "
+                "separated by dots"
+            )
+            raise ValueError(message)
+        if self.embed is not None and not _WEB_ADDRESS.fullmatch(self.embed):
+            message = (
+                "`embed` is no address of a web site. Write scheme, host, port and path, as in "
+                "`http://localhost:8766` or `https://datahub.example/joins`"
+            )
+            raise ValueError(message)
 
 
 _FOR_AGENTS = ("queries", "documents", "ai_context")

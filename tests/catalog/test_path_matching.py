@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.catalog.known_tables import (
     DatasetPath,
     FilePath,
-    Matches,
     count_common,
     match_paths,
 )
@@ -24,7 +23,7 @@ def match(
     columns: Mapping[str, Iterable[str]] = {},
     earlier: Iterable[str] = (),
     lake: str = LAKE,
-) -> Matches[str, str]:
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """Match files with datasets.
 
     By default, both have the columns of orders.
@@ -55,43 +54,43 @@ def test_the_whole_path_needs_no_columns() -> None:
         ["tmp/lake/shop/orders.csv", "mnt/shop/orders.csv"],
         columns={"tmp/lake/shop/orders.csv": ["other"]},
     )
-    assert found.datasets == {"shop/orders.csv": "tmp/lake/shop/orders.csv"}
-    assert not found.unclear
+    assert found[0] == {"shop/orders.csv": "tmp/lake/shop/orders.csv"}
+    assert not found[1]
 
 
 def test_the_longest_common_end_decides() -> None:
     found = match(["shop/orders.csv"], ["mnt/lake/shop/orders.csv", "mnt/shop/orders.csv"])
-    assert found.datasets == {"shop/orders.csv": "mnt/lake/shop/orders.csv"}
+    assert found[0] == {"shop/orders.csv": "mnt/lake/shop/orders.csv"}
 
 
 def test_a_dataset_may_lack_the_extension() -> None:
     found = match(["shop/orders.csv.gz"], ["mnt/shop/orders", "mnt/shop/orders.parquet"])
-    assert found.datasets == {"shop/orders.csv.gz": "mnt/shop/orders"}
+    assert found[0] == {"shop/orders.csv.gz": "mnt/shop/orders"}
 
 
 def test_a_dataset_with_the_extension_precedes_one_without() -> None:
     found = match(["shop/orders.csv"], ["mnt/shop/orders", "srv/shop/orders.csv"])
-    assert found.datasets == {"shop/orders.csv": "srv/shop/orders.csv"}
+    assert found[0] == {"shop/orders.csv": "srv/shop/orders.csv"}
 
 
 def test_other_columns_make_another_table() -> None:
     found = match(
         ["shop/orders.csv"], ["mnt/shop/orders.csv"], columns={"mnt/shop/orders.csv": ["sku"]}
     )
-    assert not found.datasets
-    assert not found.unclear
+    assert not found[0]
+    assert not found[1]
 
 
 def test_a_new_column_does_not_make_another_table() -> None:
     drifted = {"shop/orders.csv": [*ORDERS, "paid"]}
     found = match(["shop/orders.csv"], ["mnt/shop/orders.csv"], columns=drifted)
-    assert found.datasets == {"shop/orders.csv": "mnt/shop/orders.csv"}
+    assert found[0] == {"shop/orders.csv": "mnt/shop/orders.csv"}
 
 
 def test_one_common_name_needs_the_same_columns() -> None:
-    assert match(["orders.csv"], ["mnt/orders.csv"]).datasets == {"orders.csv": "mnt/orders.csv"}
+    assert match(["orders.csv"], ["mnt/orders.csv"])[0] == {"orders.csv": "mnt/orders.csv"}
     drifted = {"orders.csv": [*ORDERS, "paid"]}
-    assert not match(["orders.csv"], ["mnt/orders.csv"], columns=drifted).datasets
+    assert not match(["orders.csv"], ["mnt/orders.csv"], columns=drifted)[0]
 
 
 def test_unreadable_columns_leave_the_decision_to_the_path() -> None:
@@ -101,19 +100,19 @@ def test_unreadable_columns_leave_the_decision_to_the_path() -> None:
         ["mnt/shop/orders.csv", "srv/orders.csv"],
         columns=unread,
     )
-    assert found.datasets == {"shop/orders.csv": "mnt/shop/orders.csv"}
+    assert found[0] == {"shop/orders.csv": "mnt/shop/orders.csv"}
 
 
 def test_another_folder_of_the_same_tables_is_not_taken_but_named() -> None:
     found = match(["2023/sales.csv"], ["tmp/lake/2024/sales.csv"])
-    assert not found.datasets
-    assert found.unclear == {"2023/sales.csv": ("tmp/lake/2024/sales.csv",)}
+    assert not found[0]
+    assert found[1] == {"2023/sales.csv": ("tmp/lake/2024/sales.csv",)}
 
 
 def test_equal_candidates_are_left_to_a_person() -> None:
     found = match(["shop/orders.csv"], ["dev/shop/orders.csv", "prod/shop/orders.csv"])
-    assert not found.datasets
-    assert {*found.unclear["shop/orders.csv"]} == {"dev/shop/orders.csv", "prod/shop/orders.csv"}
+    assert not found[0]
+    assert {*found[1]["shop/orders.csv"]} == {"dev/shop/orders.csv", "prod/shop/orders.csv"}
 
 
 def test_the_same_columns_decide_between_equal_paths() -> None:
@@ -121,32 +120,32 @@ def test_the_same_columns_decide_between_equal_paths() -> None:
     found = match(
         ["shop/orders.csv"], ["dev/shop/orders.csv", "prod/shop/orders.csv"], columns=drifted
     )
-    assert found.datasets == {"shop/orders.csv": "prod/shop/orders.csv"}
+    assert found[0] == {"shop/orders.csv": "prod/shop/orders.csv"}
 
 
 def test_the_dataset_of_earlier_runs_precedes_a_copy() -> None:
     names = ["dev/shop/orders.csv", "prod/shop/orders.csv"]
     found = match(["shop/orders.csv"], names, earlier=["dev/shop/orders.csv"])
-    assert found.datasets == {"shop/orders.csv": "dev/shop/orders.csv"}
+    assert found[0] == {"shop/orders.csv": "dev/shop/orders.csv"}
 
 
 def test_a_dataset_belongs_to_the_file_with_the_longer_common_end() -> None:
     found = match(["shop/orders.csv", "orders.csv"], ["lake/shop/orders.csv"])
-    assert found.datasets == {"shop/orders.csv": "lake/shop/orders.csv"}
-    assert not found.unclear
+    assert found[0] == {"shop/orders.csv": "lake/shop/orders.csv"}
+    assert not found[1]
 
 
 def test_two_files_do_not_share_a_dataset() -> None:
     found = match(["old/orders.csv", "new/orders.csv"], ["orders.csv"])
-    assert not found.datasets
-    assert found.unclear.keys() == {"old/orders.csv", "new/orders.csv"}
+    assert not found[0]
+    assert found[1].keys() == {"old/orders.csv", "new/orders.csv"}
 
 
 def test_case_decides_only_between_files_that_differ_in_nothing_else() -> None:
     lowered = match(["Shop/Orders.csv"], ["tmp/lake/shop/orders.csv"])
-    assert lowered.datasets == {"Shop/Orders.csv": "tmp/lake/shop/orders.csv"}
+    assert lowered[0] == {"Shop/Orders.csv": "tmp/lake/shop/orders.csv"}
     both = match(["orders.csv", "Orders.csv"], ["mnt/orders.csv"])
-    assert both.datasets == {"orders.csv": "mnt/orders.csv"}
+    assert both[0] == {"orders.csv": "mnt/orders.csv"}
 
 
 _NAMES = st.sampled_from(["a", "b", "shop", "a.csv", "b.csv", "B.csv", "a.csv.gz"])
@@ -160,14 +159,14 @@ def test_no_two_files_have_one_dataset_and_order_is_of_no_account(
     files: list[str], datasets: list[str], columns: dict[str, set[str]]
 ) -> None:
     found = match(files, datasets, columns=columns)
-    assert len({*found.datasets.values()}) == len(found.datasets)
-    assert not found.datasets.keys() & found.unclear.keys()
+    assert len({*found[0].values()}) == len(found[0])
+    assert not found[0].keys() & found[1].keys()
     again = match(files[::-1], datasets[::-1], columns=columns)
-    assert again.datasets == found.datasets
-    assert {file: {*some} for file, some in again.unclear.items()} == {
-        file: {*some} for file, some in found.unclear.items()
+    assert again[0] == found[0]
+    assert {file: {*some} for file, some in again[1].items()} == {
+        file: {*some} for file, some in found[1].items()
     }
-    for file, dataset in found.datasets.items():
+    for file, dataset in found[0].items():
         assert count_common(file.casefold().split("/"), dataset.casefold().split("/"))
 
 
@@ -177,7 +176,7 @@ def test_a_dataset_with_the_whole_path_is_always_taken(
 ) -> None:
     whole = [f"{LAKE}/{file}" for file in files]
     found = match(files, {*others, *whole}, columns=columns)
-    assert found.datasets == dict(zip(files, whole, strict=True))
+    assert found[0] == dict(zip(files, whole, strict=True))
 
 
 @settings(max_examples=50)
@@ -186,9 +185,7 @@ def test_a_lake_seen_elsewhere_has_all_its_tables(files: list[str], elsewhere: s
     # Same columns everywhere: only the paths tell the tables apart.
     found = match(files, [f"{elsewhere}/{file}" for file in files], lake="tmp/lake")
     wrong = {
-        file: dataset
-        for file, dataset in found.datasets.items()
-        if dataset != f"{elsewhere}/{file}"
+        file: dataset for file, dataset in found[0].items() if dataset != f"{elsewhere}/{file}"
     }
     assert not wrong
-    assert found.datasets.keys() | found.unclear.keys() >= {*files}
+    assert found[0].keys() | found[1].keys() >= {*files}
