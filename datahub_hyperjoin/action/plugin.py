@@ -32,7 +32,7 @@ from datahub_hyperjoin.action.errors import (
     RefusedActionError,
     UnrecordedRemovalError,
 )
-from datahub_hyperjoin.action.events import CatalogChange, ChangeDetector, Removal
+from datahub_hyperjoin.action.events import ChangeDetector, Removal
 from datahub_hyperjoin.client_errors import translate_errors, translate_malformed
 from datahub_hyperjoin.emit.patches import assign_property
 from datahub_hyperjoin.metadata.urns import REJECTED_JOINS, property_urn
@@ -194,15 +194,12 @@ class CoalescedRuns:
     def _work(self) -> None:
         tries = 0
         while self._next():
-            if self._run():
-                tries = 0
-                continue
-            tries += 1
-            if tries < _MAX_TRIES:
-                self._repeat()
-            else:
+            tries = 0 if self._run() else tries + 1
+            if tries == _MAX_TRIES:
                 logger.error("The changes wait for the next event or `datahub ingest`")
                 tries = 0
+            elif tries:
+                self._repeat()
 
     def _next(self) -> bool:
         """Wait until a run is due; return False if the thread should end instead."""
@@ -247,7 +244,10 @@ def record_removal(graph: DataHubGraph, removal: Removal, namespace: str) -> boo
                 created=before.created if before else stamp,
                 lastModified=stamp,
             )
-            _write(graph, assign_property(removal.urn, assignment).metadata)
+            proposal = assign_property(removal.urn, assignment).metadata
+            assert isinstance(proposal, MetadataChangeProposalClass)  # noqa: S101 - a patch is one
+            proposal.systemMetadata = SystemMetadataClass(runId=RUN_ID)
+            graph.emit_mcp(proposal)
         return bool(new)
 
 
@@ -255,12 +255,6 @@ def _is_defined(graph: DataHubGraph, definition: str) -> bool:
     status = graph.get_aspect(definition, StatusClass)
     exists = graph.get_aspect(definition, StructuredPropertyDefinitionClass) is not None
     return exists and not (status and status.removed)
-
-
-def _write(graph: DataHubGraph, proposal: object) -> None:
-    assert isinstance(proposal, MetadataChangeProposalClass)  # noqa: S101 - a patch is one
-    proposal.systemMetadata = SystemMetadataClass(runId=RUN_ID)
-    graph.emit_mcp(proposal)
 
 
 class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no types
@@ -296,16 +290,12 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         except MalformedEventError as error:
             logger.warning("An event was skipped: %s (%r)", error, error.__cause__)
             return
-        match change:
-            case Removal():
-                if not record_removal(self._graph, change, self._detector.namespace):
-                    return
-            case CatalogChange():
-                pass
-            case None:
-                return
-        logger.info("DataHub reports a change of %s", change.urn)
-        self._runs.schedule()
+        is_removal = isinstance(change, Removal)
+        if is_removal and not record_removal(self._graph, change, self._detector.namespace):
+            return
+        if change:
+            logger.info("DataHub reports a change of %s", change.urn)
+            self._runs.schedule()
 
     def close(self) -> None:
         """Stop the action; if changes are pending, run the recipe once more first."""

@@ -210,17 +210,17 @@ def copy_to_new_names(
     decisions: Mapping[JoinedColumns, Decision], new_names: Mapping[TableId, TableId]
 ) -> dict[JoinedColumns, Decision]:
     """Copy decisions about joins of renamed tables to the new table names."""
+
     # A decision that was made under the new name precedes one that follows it.
+    def rename(column: ColumnId) -> ColumnId:
+        return replace(column, table=new_names.get(column.table, column.table))
+
     moved = {}
     for columns, decision in decisions.items():
-        renamed = [(_rename(left, new_names), _rename(right, new_names)) for left, right in columns]
+        renamed = [(rename(left), rename(right)) for left, right in columns]
         if any(left != right for left, right in renamed):
             moved[in_order(renamed)] = decision
     return moved | dict(decisions)
-
-
-def _rename(column: ColumnId, new_names: Mapping[TableId, TableId]) -> ColumnId:
-    return replace(column, table=new_names.get(column.table, column.table))
 
 
 def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[JoinDecision]:
@@ -244,8 +244,7 @@ def decisions_of_column(
 ) -> Iterator[JoinDecision]:
     """Yield the decisions that a column's structured properties express."""
     for assignment in properties.properties:
-        verdict = verdicts.get(assignment.propertyUrn)
-        if verdict is None:
+        if (verdict := verdicts.get(assignment.propertyUrn)) is None:
             continue
         decision = Decision(verdict, _assigner(assignment))
         for value in assignment.values:

@@ -81,7 +81,14 @@ def find_decided_columns(
     for shorten in (_longer_names(written, named), _shorter_names(tables.values())):
         for name, known_by in shorten.items():
             named.setdefault(name, known_by)
-    return tuple(_find(decision, named, warn) for decision in written)
+    return tuple(
+        FiledDecision(
+            written=each,
+            left=_find_table(each.left_table, each, named, warn),
+            right=_find_table(each.right_table, each, named, warn),
+        )
+        for each in written
+    )
 
 
 def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
@@ -115,16 +122,6 @@ def _longer_names(
     return longer
 
 
-def _find(
-    decision: WrittenDecision, named: Mapping[str, set[TableId]], warn: Warn
-) -> FiledDecision:
-    left, right = (
-        _find_table(name, decision, named, warn)
-        for name in (decision.left_table, decision.right_table)
-    )
-    return FiledDecision(written=decision, left=left, right=right)
-
-
 def _find_table(
     name: str, decision: WrittenDecision, named: Mapping[str, set[TableId]], warn: Warn
 ) -> TableId | None:
@@ -140,23 +137,21 @@ def _find_table(
             f"{decision.place}: {name} is {urns}",
         )
         return None
-    near = get_close_matches(name, named, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
     warn(
         "Decision about an unknown table",
         "It has no effect, and stays in the file of `decisions`. Correct the name there, or remove "
         "the line if the table is gone for good",
-        f"{decision.place}: {name}.{hint}",
+        f"{decision.place}: {name}.{_hint(name, named)}",
     )
-    # DataHub may know the new name of a renamed table.
-    return _table_of(name)
-
-
-def _table_of(name: str) -> TableId | None:
     try:
-        return table_id(name)
+        return table_id(name)  # DataHub may know the new name of a renamed table.
     except InvalidUrnError:
         return None
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, [*known], n=1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def joins_decided(
@@ -191,10 +186,9 @@ def warn_of_unknown_columns(
             known = paths.get(column.table)
             if known is None or column.path.casefold() in known:
                 continue
-            near = get_close_matches(column.path, known, n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
+            fault = f"{column.table} has no column {column.path}.{_hint(column.path, known)}"
             warn(
                 "Decision about an unknown column",
                 "It has no effect. Correct the name in the file of `decisions`, or remove the line",
-                f"{decision.written.place}: {column.table} has no column {column.path}.{hint}",
+                f"{decision.written.place}: {fault}",
             )

@@ -227,31 +227,21 @@ def _candidates(
         for one, path in datasets.items()
         if (common := count_common(folded, _folded(path.parts)))
     }
-    columns = _folded(file.columns()) if commons else ()
-    candidates = (
-        _candidate(file, one, datasets[one], common, {*columns}) for one, common in commons.items()
-    )
-    return [one for one in candidates if one]
-
-
-def _candidate(
-    file: FilePath, key: _Dataset, dataset: DatasetPath, common: int, columns: set[str]
-) -> _Candidate[_Dataset] | None:
-    described = {*_folded(dataset.columns)}
-    is_same = columns == described
-    union = columns | described
-    is_similar = bool(union) and len(columns & described) / len(union) >= _SIMILAR
-    if columns and not is_similar:
-        return None
-    is_whole = common >= min(file.below, len(dataset.parts))
-    # Nothing but the path vouches for a file whose columns cannot be read.
-    is_likely = is_whole and (is_same or common > 1)
-    if not is_likely and not is_same:
-        return None
-    exact = count_common(file.parts, dataset.parts)
-    with_extension = file.parts[-1] == dataset.parts[-1]
-    rank = (common, exact, with_extension, is_same, dataset.is_earlier)
-    return _Candidate(key, rank, is_likely=is_likely)
+    columns, found = {*_folded(file.columns())} if commons else set[str](), []
+    for one, common in commons.items():
+        path, described = datasets[one], {*_folded(datasets[one].columns)}
+        is_same = columns == described
+        shared = len(columns & described)
+        # Nothing but the path vouches for a file whose columns cannot be read.
+        may_be = not columns or shared / len(columns | described) >= _SIMILAR
+        is_whole = common >= min(file.below, len(path.parts))
+        is_likely = is_whole and (is_same or common > 1)
+        if may_be and (is_likely or is_same):
+            exact = count_common(file.parts, path.parts)
+            with_extension = file.parts[-1] == path.parts[-1]
+            rank = (common, exact, with_extension, is_same, path.is_earlier)
+            found.append(_Candidate(one, rank, is_likely=is_likely))
+    return found
 
 
 def _folded(names: Iterable[str]) -> tuple[str, ...]:

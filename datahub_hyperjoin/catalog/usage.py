@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
+from typing import NamedTuple
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import QueryPropertiesClass, QuerySubjectsClass
@@ -135,19 +136,14 @@ _SAME_VALUES = (exp.Paren, exp.Cast, exp.Lower, exp.Upper, exp.Trim)
 _UNREADABLE = (SqlglotError, RecursionError, TypeError, ValueError)
 
 
+@dataclass
 class _Resolver(SchemaResolverInterface):
-    def __init__(
-        self, platform: str, tables: Mapping[str, TableId], columns: Mapping[TableId, list[str]]
-    ) -> None:
-        self._platform = platform
-        self._tables = tables
-        self._columns = columns
-        self.platform_instance: str | None = None
+    tables: Mapping[str, TableId]
+    columns: Mapping[TableId, list[str]]
+    platform: str = ""
+    """The DataHub platform, which determines the SQL dialect."""
 
-    @property
-    def platform(self) -> str:
-        """The DataHub platform, which determines the SQL dialect."""
-        return self._platform
+    platform_instance: str | None = None
 
     def includes_temp_tables(self) -> bool:
         """Return True to stop the parser from caching anything."""
@@ -155,10 +151,10 @@ class _Resolver(SchemaResolverInterface):
 
     def resolve_table(self, table: _TableName) -> tuple[str, SchemaInfo | None]:
         """Look up the URN and the columns of a table by its unique name."""
-        resolved = self._tables.get(table.table)
+        resolved = self.tables.get(table.table)
         if resolved is None:
-            return dataset_urn(TableId(self._platform, f".{table.table}")), None
-        return dataset_urn(resolved), dict.fromkeys(self._columns[resolved], "")
+            return dataset_urn(TableId(self.platform, f".{table.table}")), None
+        return dataset_urn(resolved), dict.fromkeys(self.columns[resolved], "")
 
 
 def list_joined_pairs(
@@ -176,7 +172,7 @@ def list_joined_pairs(
             table: [path for path in tables.columns(table) if path.casefold() in mentioned]
             for table in renamed.values()
         }
-        resolver = _Resolver(platform, renamed, columns)
+        resolver = _Resolver(renamed, columns, platform)
         result = sqlglot_lineage(parsed, resolver, override_dialect=dialect)
         if result.joins is None:
             return None
@@ -304,10 +300,7 @@ _LONGEST = 100_000
 _ASPECTS = [QueryPropertiesClass.ASPECT_NAME, QuerySubjectsClass.ASPECT_NAME]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class SqlQuery:
-    """A SQL query in the catalog."""
-
+class _SqlQuery(NamedTuple):
     changed: int
     """Time of the last change, in milliseconds since 1970."""
 
@@ -336,48 +329,35 @@ def count_joins(
     return _count_statements(newest, TableLookup(columns), warn)
 
 
-def _read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> SqlQuery | None:
-    """Build a `SqlQuery` from the aspects of an entity."""
+def _read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> _SqlQuery | None:
     properties = aspect_of(aspects, QueryPropertiesClass)
     used = aspect_of(aspects, QuerySubjectsClass)
     if properties is None or used is None or MODEL_VERSION in properties.customProperties:
         return None
-    named = [tables.get(subject.entity) for subject in used.subjects]
-    subjects = frozenset(table for table in named if table)
+    subjects = frozenset(filter(None, (tables.get(each.entity) for each in used.subjects)))
     statement = properties.statement.value
     if not subjects or len(statement) > _LONGEST:
         return None
     # A query over several platforms has no platform of its own; the smallest name is the same in
     # every run.
     platform = min(table.platform for table in subjects)
-    return SqlQuery(
-        changed=properties.lastModified.time,
-        urn=urn,
-        statement=statement,
-        platform=platform,
-        subjects=subjects,
-    )
+    return _SqlQuery(properties.lastModified.time, urn, statement, platform, subjects)
 
 
 def _count_statements(
-    queries: Iterable[SqlQuery], tables: TableLookup, warn: Warn
+    queries: Iterable[_SqlQuery], tables: TableLookup, warn: Warn
 ) -> dict[Pair, int]:
     """Count how many of the given SQL queries join each pair."""
-    joined: Counter[Pair] = Counter()
-    read, unparsed = 0, []
-    for query in queries:
-        read += 1
-        pairs = list_joined_pairs(
+    found = {
+        query.urn: list_joined_pairs(
             query.statement, platform=query.platform, tables=tables, subjects=query.subjects
         )
-        if pairs is None:
-            unparsed.append(query.urn)
-        else:
-            joined.update(pairs)
-    if unparsed:
+        for query in queries
+    }
+    if unparsed := [urn for urn, pairs in found.items() if pairs is None]:
         warn(
             "SQL queries not parsed",
             "The joins in these SQL queries are not counted as evidence",
-            f"{len(unparsed)} of {read}, for example {unparsed[0]}",
+            f"{len(unparsed)} of {len(found)}, for example {unparsed[0]}",
         )
-    return dict(joined)
+    return dict(Counter(pair for pairs in found.values() for pair in pairs or ()))

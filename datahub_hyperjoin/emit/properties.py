@@ -313,30 +313,23 @@ _PROPERTIES = (
 )
 
 
-def _property_key(namespace: str, definition: _Property) -> str:
-    name = flat_property_urn if definition.flat else property_urn
-    return name(namespace, definition.name)
-
-
-def _define(namespace: str, definition: _Property) -> StructuredPropertyDefinitionClass:
-    multiple, single = PropertyCardinalityClass.MULTIPLE, PropertyCardinalityClass.SINGLE
-    columns = {"allowedTypes": ["urn:li:entityType:datahub.schemaField"]}
-    return StructuredPropertyDefinitionClass(
-        qualifiedName=StructuredPropertyUrn.from_string(_property_key(namespace, definition)).id,
-        displayName=definition.title,
-        description=definition.description,
-        valueType=f"urn:li:dataType:datahub.{definition.value_type}",
-        typeQualifier=columns if definition.value_type == "urn" else None,
-        cardinality=multiple if definition.multiple else single,
-        entityTypes=[f"urn:li:entityType:datahub.{definition.entity}"],
-    )
-
-
 def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield the metadata that creates the structured properties for joins."""
-    for definition in _PROPERTIES:
-        for aspect in (_define(namespace, definition), definition.settings):
-            yield create(_property_key(namespace, definition), aspect)
+    multiple, single = PropertyCardinalityClass.MULTIPLE, PropertyCardinalityClass.SINGLE
+    columns = {"allowedTypes": ["urn:li:entityType:datahub.schemaField"]}
+    for it in _PROPERTIES:
+        urn = (flat_property_urn if it.flat else property_urn)(namespace, it.name)
+        definition = StructuredPropertyDefinitionClass(
+            qualifiedName=StructuredPropertyUrn.from_string(urn).id,
+            displayName=it.title,
+            description=it.description,
+            valueType=f"urn:li:dataType:datahub.{it.value_type}",
+            typeQualifier=columns if it.value_type == "urn" else None,
+            cardinality=multiple if it.multiple else single,
+            entityTypes=[f"urn:li:entityType:datahub.{it.entity}"],
+        )
+        yield create(urn, definition)
+        yield create(urn, it.settings)
 
 
 _COLUMN_PROPERTIES = (JOINABLE_WITH, JOIN_SUGGESTIONS, BEST_JOIN_SCORE)
