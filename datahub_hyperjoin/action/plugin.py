@@ -290,12 +290,13 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         except MalformedEventError as error:
             logger.warning("An event was skipped: %s (%r)", error, error.__cause__)
             return
-        is_removal = isinstance(change, Removal)
-        if is_removal and not record_removal(self._graph, change, self._detector.namespace):
+        if change is None or (
+            isinstance(change, Removal)
+            and not record_removal(self._graph, change, self._detector.namespace)
+        ):
             return
-        if change:
-            logger.info("DataHub reports a change of %s", change.urn)
-            self._runs.schedule()
+        logger.info("DataHub reports a change of %s", change.urn)
+        self._runs.schedule()
 
     def close(self) -> None:
         """Stop the action; if changes are pending, run the recipe once more first."""

@@ -58,7 +58,7 @@ class Contexts(Layer):
         unread = run.publication.unread - run.publication.described
         joins = joins_for_agents(run.publication)
         read = {table: own for table, own in joins.items() if table not in unread}
-        return emit_contexts(read, run.existing.foreign_contexts, run.written.contexts)
+        return emit_contexts(read, run.existing.closed, run.written.contexts)
 
     @override
     def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:

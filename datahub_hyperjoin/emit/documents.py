@@ -251,7 +251,7 @@ class Documents(OwnEntities):
         # What a person changed or deleted is skipped. So are documents of tables that this run did
         # not read, because their SQL was not run.
         unread = map(document_urn, publication.unread - publication.described)
-        kept = existing.closed_queries | existing.present.intersection(unread)
+        kept = existing.closed | existing.present.intersection(unread)
         joins = joins_for_agents(publication)
         for table, found in joins.items():
             if (urn := document_urn(table)) not in kept:

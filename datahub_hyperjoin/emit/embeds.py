@@ -42,7 +42,7 @@ class Embeds(Layer):
     @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
         for dataset in map(dataset_urn, by_table(run.publication.linking)):
-            if dataset not in run.existing.foreign_embeds:
+            if dataset not in run.existing.closed:
                 url = embed_url(run.config.embed or "", dataset)
                 aspect = EmbedClass(renderUrl=url)
                 if dataset in run.existing.embedded:

@@ -44,8 +44,10 @@ from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 class ExistingState:
     """The metadata in DataHub that limits what a run may write."""
 
-    foreign: frozenset[str] = frozenset()
-    """URNs of relationships that a person wrote, or edited after this source wrote them."""
+    closed: frozenset[str] = frozenset()
+    """URNs of relationships, queries, documents and terms that somebody else wrote or changed, of
+    datasets with a foreign Preview tab, and of columns with foreign instructions. No run writes
+    them again."""
 
     edited: Mapping[str, ERModelRelationshipPropertiesClass] = field(default_factory=dict)
     """Current aspects, by URN, of relationships that this source wrote and a person edited later.
@@ -54,11 +56,8 @@ class ExistingState:
     hidden: frozenset[str] = frozenset()
     """URNs of entities that earlier runs hid, as their join was gone; a run may show them."""
 
-    closed_queries: frozenset[str] = frozenset()
-    """URNs of queries, documents and terms that a person changed; no run writes them again."""
-
     deleted_queries: frozenset[str] = frozenset()
-    """URNs of the queries and documents in `closed_queries` that no longer exist."""
+    """URNs of the queries and documents in `closed` that no longer exist."""
 
     present: frozenset[str] = frozenset()
     query_subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -70,8 +69,6 @@ class ExistingState:
     embedded: frozenset[str] = frozenset()
     """URNs of the datasets that have the aspect `embed`, even if it is empty."""
 
-    foreign_embeds: frozenset[str] = frozenset()
-    foreign_contexts: frozenset[str] = frozenset()
     edited_terms: frozenset[str] = frozenset()  # runs still add them to columns, but hide none
     glossary: Glossary | None = None
     upstreams: Mapping[str, UpstreamLineageClass] = field(default_factory=dict)
@@ -80,10 +77,9 @@ class ExistingState:
     @property
     def left_alone(self) -> WrittenState:
         """What this source no longer manages, since somebody else changed it."""
+        texts = dict.fromkeys(self.closed, "")
         return WrittenState(
-            queries=[*self.closed_queries, *self.edited_terms],
-            embeds=dict.fromkeys(self.foreign_embeds, ""),
-            contexts=dict.fromkeys(self.foreign_contexts, ""),
+            queries=[*self.closed, *self.edited_terms], embeds=texts, contexts=texts
         )
 
 
@@ -116,7 +112,7 @@ def read_published_entities(
     expect_absent(graph, deleted)
     return ExistingState(
         hidden=hidden_by_us,
-        closed_queries=changed_by_people | deleted,
+        closed=changed_by_people | deleted,
         deleted_queries=deleted,
         edited_terms=edited_terms,
         present=frozenset(entities),
@@ -191,14 +187,13 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
         listed = _read_listed(publication, catalog, reading)
     existing = replace(
         existing,
-        foreign=frozenset(relationship.urn for relationship in foreign),
+        closed=existing.closed.union(last.deleted_queries, (entry.urn for entry in foreign)),
         edited={
             relationship.urn: relationship.aspect
             for relationship in foreign
             if relationship.recorded and relationship.pairs and not relationship.removed
         },
         hidden=existing.hidden | {entry.urn for entry in relationships if entry.removed_by_us},
-        closed_queries=existing.closed_queries.union(last.deleted_queries),
         deleted_queries=existing.deleted_queries.union(last.deleted_queries) - existing.present,
         present=existing.present.union(catalog.relationships),
         listed=listed,
@@ -233,8 +228,10 @@ def _read_foreign_parts(
     return replace(
         existing,
         embedded=frozenset(embeds),
-        foreign_embeds=frozenset(find_foreign_embeds(embeds, last.embeds, config.embed)),
-        foreign_contexts=frozenset(find_foreign_contexts(contexts, last.contexts)),
+        closed=existing.closed.union(
+            find_foreign_embeds(embeds, last.embeds, config.embed),
+            find_foreign_contexts(contexts, last.contexts),
+        ),
     )
 
 

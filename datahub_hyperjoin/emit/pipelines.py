@@ -194,9 +194,8 @@ class ForeignMetadata:
         aspects = {urn: one.aspect for urn, one in self.relationships.items()}
         return replace(
             existing,
-            foreign=existing.foreign.union(aspects),
+            closed=existing.closed.union(aspects, self.queries),
             edited={**existing.edited, **aspects},
-            closed_queries=existing.closed_queries | self.queries,
         )
 
     def changed_entities(self, publication: Publication, last: WrittenState) -> frozenset[str]:

@@ -175,7 +175,7 @@ class Queries(OwnEntities):
         publication, names = run.publication, labels(run.publication.titles)
         # What a person changed or deleted is skipped, and a crosswalk between columns that have a
         # query already.
-        skipped = {*run.existing.closed_queries, *run.written.queries}
+        skipped = {*run.existing.closed, *run.written.queries}
         joins: list[Join | CrosswalkJoin] = [*publication.linking, *publication.crosswalks]
         for join in joins:
             statement = publication.statements.get(join.pairs, Statement())

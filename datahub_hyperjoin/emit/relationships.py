@@ -101,7 +101,7 @@ class Relationships(OwnEntities):
         publication, existing = run.publication, run.existing
         joins = {join_urn(join): join for join in publication.linking}
         for urn, join in joins.items():
-            if urn not in existing.foreign:
+            if urn not in existing.closed:
                 statement = publication.statements.get(join.pairs, Statement())
                 version = publication.model_version
                 yield from emit_relationship(join, version, no_sql=statement.reason)

@@ -261,7 +261,7 @@ class Terms(OwnEntities):
         for term, group in sorted(glossary.terms.items()):
             written.terms[term] = sorted(glossary.columns_of(term))
             # What people hid or deleted is not written.
-            if term in existing.closed_queries or not written.terms[term]:
+            if term in existing.closed or not written.terms[term]:
                 continue
             is_new = term not in existing.present
             created = create_term(term, group, names[term], titles, namespace) if is_new else ()

@@ -35,7 +35,7 @@ def test_a_query_with_malformed_subjects_still_exists(
     found = read_published_entities(
         graph, [QUERY], written=[QUERY], unseen=(), hiders=(), warn=warn
     )
-    assert (set(found.present), set(found.closed_queries)) == ({QUERY}, set())
+    assert (set(found.present), set(found.closed)) == ({QUERY}, set())
     assert found.query_subjects == {QUERY: frozenset()}
     (warning,) = warnings
     assert warning[0] == "Entities skipped"
@@ -52,7 +52,7 @@ def test_a_query_of_which_only_the_subjects_arrived_is_reported_as_lost(
     found = read_published_entities(
         graph, [QUERY], written=[QUERY], unseen=[QUERY], hiders=(), warn=warn
     )
-    assert found.closed_queries == frozenset()
+    assert found.closed == frozenset()
     assert [title for title, _, _ in warnings] == ["Writes lost"]
 
 
@@ -63,5 +63,5 @@ def test_documents_of_a_server_that_lost_the_type_are_not_taken_for_deleted(
         found = read_published_entities(
             older.graph(), [], written=[DOCUMENT], unseen=(), hiders=(), warn=warn
         )
-    assert (found.present, found.closed_queries) == (frozenset(), frozenset())
+    assert (found.present, found.closed) == (frozenset(), frozenset())
     assert warnings == []

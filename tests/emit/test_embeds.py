@@ -78,9 +78,7 @@ def test_an_embed_that_is_empty_or_ours_is_replaced(
 
 
 def test_the_embed_of_somebody_else_stays(publication: Publication) -> None:
-    existing = ExistingState(
-        embedded=frozenset({FLIGHTS_URN}), foreign_embeds=frozenset({FLIGHTS_URN})
-    )
+    existing = ExistingState(embedded=frozenset({FLIGHTS_URN}), closed=frozenset({FLIGHTS_URN}))
     units, written = emit(publication, existing)
     assert [unit.get_urn() for unit in units] == [AIRLINES_URN]
     assert written.embeds.keys() == {AIRLINES_URN}

@@ -112,11 +112,10 @@ def test_the_field_paths_of_the_catalog_stay(foreign: ForeignMetadata) -> None:
 
 
 def test_what_an_older_pipeline_shows_is_written_as_it_is(foreign: ForeignMetadata) -> None:
-    existing = foreign.protect(ExistingState(closed_queries=frozenset({"urn:li:query:2"})))
-    assert existing.foreign == {URN}
+    existing = foreign.protect(ExistingState(closed=frozenset({"urn:li:query:2"})))
     assert [*existing.edited] == [URN]
     assert existing.edited[URN].customProperties["joinability"] == "0.9000"
-    assert existing.closed_queries == {QUERY, "urn:li:query:2"}
+    assert existing.closed == {URN, QUERY, "urn:li:query:2"}
 
 
 def test_what_no_older_pipeline_shows_is_written_anew() -> None:

@@ -80,4 +80,4 @@ def test_a_marked_query_was_hidden_by_a_run(gms: Gms) -> None:
     assert read_queries(gms).hidden == {QUERY}
     gms.put(QUERY, StatusClass(removed=False))
     gms.put(QUERY, StatusClass(removed=True))
-    assert read_queries(gms).closed_queries == {QUERY}
+    assert read_queries(gms).closed == {QUERY}
