@@ -102,9 +102,7 @@ def read_catalog(
     absent = _find_absent(graph, earlier - covered, warn)
     names = {table: table for table in (*datasets, *read_tables)}
     filed = find_decided_columns(scope.decisions, {**names, **found.matched}, warn)
-    columns = {
-        table: frozenset(path for path, _ in each.columns) for table, each in datasets.items()
-    }
+    columns = {table: {path for path, _ in each.columns} for table, each in datasets.items()}
     decided = joins_decided(filed, columns)
     joins, decisions, composites = _read_joins(graph, scope, history, decided, warn)
     queries = _if_readable(

@@ -69,10 +69,8 @@ def write_guide(table: TableId, joins: Sequence[Join], statements: Mapping[str, 
     turned = _by_partner([join.seen_from(table) for join in best_first(joins)])
     reasons = {join.urn: reasons_unsafe(join) for join in turned}
     safe = [join for join in turned if not reasons[join.urn]]
-    rivals = Counter(join.right.table for join in safe)
     page = _Page(f"# How to join {markdown(str(table))}\n\n{_INTRODUCTION}")
-    lines = [_safe_line(join, rivals[join.right.table]) for join in safe]
-    page.add_list("Safe joins", lines or ["none: no safe join is known"])
+    page.add_list("Safe joins", _safe_lines(safe) or ["none: no safe join is known"])
     unsafe = [_unsafe_line(join, reasons[join.urn]) for join in turned if reasons[join.urn]]
     page.add_list("Not safe", unsafe, most=_MOST_UNSAFE)
     for join in safe:
@@ -86,10 +84,8 @@ def write_column_guides(table: TableId, joins: Sequence[Join]) -> dict[ColumnId,
     """Write the texts that tell an agent how to join each column of a table."""
     turned = [join.seen_from(table) for join in best_first(joins)]
     safe = [join for join in turned if not reasons_unsafe(join)]
-    rivals = Counter(join.right.table for join in safe)
     lines: dict[ColumnId, list[str]] = defaultdict(list)
-    for join in safe:
-        line = _safe_line(join, rivals[join.right.table])
+    for join, line in zip(safe, _safe_lines(safe), strict=True):
         for own, _ in join.pairs:
             lines[own].append(f"- {line}\n")
     return {column: _COLUMN_INTRODUCTION + _some(own) for column, own in lines.items()}
@@ -132,8 +128,9 @@ class _Page:
             self.add(f"- {left} more\n")
 
 
-def _safe_line(join: Join, rivals: int) -> str:
-    return "; ".join([_condition(join), *_notes(join, rivals)])
+def _safe_lines(joins: Sequence[Join]) -> list[str]:
+    rivals = Counter(join.right.table for join in joins)
+    return ["; ".join([_condition(it), *_notes(it, rivals[it.right.table])]) for it in joins]
 
 
 def _notes(join: Join, rivals: int) -> Iterator[str]:

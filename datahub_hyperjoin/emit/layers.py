@@ -1,6 +1,7 @@
 """All kinds of metadata that a run can write, in the order that DataHub requires."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
@@ -87,26 +88,21 @@ _EXAMPLES = {
 def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
     """Find the enabled kinds of metadata that the DataHub server does not support."""
     # A server that cannot be asked counts as one that supports every layer.
-    wanted = {layer.key: layer.needs for layer in LAYERS if layer.is_on(config)}
     registry = read_registry(graph)
-    unsupported = {}
-    for layer, needs in wanted.items():
-        lacks = _ask(graph, needs) if registry is None else _look_up(registry, needs)
-        if missing := ", ".join(lacks):
-            unsupported[layer] = missing
-    return unsupported
+    ask = partial(_ask, graph) if registry is None else partial(_look_up, registry)
+    lacks = {layer.key: ", ".join(ask(layer.needs)) for layer in LAYERS if layer.is_on(config)}
+    return {layer: missing for layer, missing in lacks.items() if missing}
 
 
 def _look_up(
     registry: Mapping[str, set[str]], needs: Mapping[str, tuple[str, ...]]
 ) -> Iterator[str]:
     for entity, aspects in needs.items():
-        if entity not in registry:
+        if entity in registry:
+            lacks = (aspect for aspect in aspects if aspect not in registry[entity])
+            yield from (f"the aspect {aspect} of {entity}" for aspect in lacks)
+        else:
             yield f"the entity type {entity}"
-            continue
-        for aspect in aspects:
-            if aspect not in registry[entity]:
-                yield f"the aspect {aspect} of {entity}"
 
 
 def _ask(graph: DataHubGraph, needs: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -121,10 +117,8 @@ def _ask(graph: DataHubGraph, needs: Mapping[str, tuple[str, ...]]) -> Iterator[
 def _knows(graph: DataHubGraph, entity: str, aspects: tuple[str, ...]) -> bool:
     try:
         graph.get_entities(entity, [_EXAMPLES[entity]], list(aspects))
-    except HTTPError as error:
-        return not is_unknown_entity(entity, error)
-    except (RequestException, ValueError):
-        return True
+    except (RequestException, ValueError) as error:
+        return not (isinstance(error, HTTPError) and is_unknown_entity(entity, error))
     return True
 
 

@@ -78,13 +78,10 @@ def read_other_pipelines(
 
 
 def _list_pipelines(graph: DataHubGraph) -> Iterator[str]:
-    filters: RawSearchFilter = [
-        {"and": [{"field": "jobId", "condition": "EQUAL", "values": [str(JOB)]}]}
-    ]
+    own: RawSearchFilter = [{"and": [{"field": "jobId", "condition": "EQUAL", "values": [JOB]}]}]
+    key = [DataJobKeyClass.ASPECT_NAME]
     # DataHub hides the entities that hold checkpoints.
-    for urn, _ in scroll(
-        graph, "dataJob", [DataJobKeyClass.ASPECT_NAME], filters=filters, removed=True
-    ):
+    for urn, _ in scroll(graph, "dataJob", key, filters=own, removed=True):
         job = DataJobUrn.from_string(urn)
         if job.job_id == JOB:
             yield DataFlowUrn.from_string(job.flow).flow_id
@@ -165,11 +162,10 @@ def find_older_pipelines(
     others: Iterable[OtherPipeline], own: WrittenState | None, name: str | None
 ) -> tuple[OtherPipeline, ...]:
     """Return the active pipelines that are older than this pipeline."""
-    return tuple(
-        one
-        for one in others
-        if one.recent and (own is None or (one.state.since, one.name) < (own.since, name or ""))
-    )
+    recent = (one for one in others if one.recent)
+    if own is None:
+        return tuple(recent)
+    return tuple(one for one in recent if (one.state.since, one.name) < (own.since, name or ""))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,26 +226,23 @@ def read_foreign_metadata(
 ) -> ForeignMetadata:
     """Find the metadata that this run must not write, because other pipelines write it."""
     # If only one of two pipelines has verified a join, that pipeline writes it.
-    by_older = {urn for one in older for urn in one.state.relationships}
+    states = [one.state for one in older]
+    by_older = {urn for state in states for urn in state.relationships}
     of_others = {urn for one in others if one.recent for urn in one.state.relationships}
+    leads = {(True, False): of_others, (False, True): frozenset[str]()}
     foreign = {}
     for join in publication.linking:
         urn = join_urn(join)
         shown = catalog.relationships.get(urn)
         if shown and shown.join and not shown.removed:
             is_verified = (shown.join.evidence is not None, join.evidence is not None)
-            leads = {(True, False): of_others, (False, True): frozenset[str]()}
             if urn in leads.get(is_verified, by_older):
                 foreign[urn] = shown
     return ForeignMetadata(
         relationships=foreign,
         # Every pipeline adds terms to its columns; they exist once for all.
-        queries=frozenset(
-            urn for one in older for urn in one.state.queries if urn not in one.state.terms
-        ),
-        described=frozenset(
-            urn for one in older for urn in (*one.state.columns, *one.state.datasets)
-        ),
+        queries=frozenset(urn for it in states for urn in it.queries if urn not in it.terms),
+        described=frozenset(urn for it in states for urn in (*it.columns, *it.datasets)),
     )
 
 

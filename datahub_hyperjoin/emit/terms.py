@@ -77,10 +77,8 @@ def term_urn(namespace: str, anchor: ColumnId) -> str:
 
 def is_own_term(term: str, namespace: str) -> bool:
     """Return whether this source created the given term."""
-    return (
-        re.fullmatch(rf"urn:li:glossaryTerm:{re.escape(namespace)}\.[0-9a-f]{{32}}", term)
-        is not None
-    )
+    own = rf"urn:li:glossaryTerm:{re.escape(namespace)}\.[0-9a-f]{{32}}"
+    return re.fullmatch(own, term) is not None
 
 
 def assign_terms(
@@ -90,10 +88,10 @@ def assign_terms(
     # A group keeps a term if it has at least half of the term's columns, or the term half of
     # its own. The largest overlaps come first.
     members = [frozenset(map(column_urn, group.members)) for group in groups]
-    terms_of: dict[str, list[str]] = {}
+    terms_of: dict[str, list[str]] = defaultdict(list)
     for term, columns in known.items():
         for column in columns:
-            terms_of.setdefault(column, []).append(term)
+            terms_of[column].append(term)
     shared = Counter(
         (index, term)
         for index, columns in enumerate(members)
@@ -126,12 +124,10 @@ def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str])
     # group's most frequent column name.
     names = {term: _name(group, titles) for term, group in groups.items()}
     several = Counter(names.values())
-    return {
-        term: visible(f"{name} ({titles[groups[term].anchor.table]})")
-        if several[name] > 1
-        else visible(name)
-        for term, name in names.items()
-    }
+    for term, name in names.items():
+        if several[name] > 1:
+            names[term] = f"{name} ({titles[groups[term].anchor.table]})"
+    return {term: visible(name) for term, name in names.items()}
 
 
 def _name(group: ColumnGroup, titles: Mapping[TableId, str]) -> str:
@@ -199,24 +195,18 @@ def read_glossary(
     ends = (column for join in publication.joins for pair in join.pairs for column in pair)
     members = {*map(column_urn, ends)}.union(*known.values())
     present = _read_terms(graph, sorted(members))
-    removed = {
-        term: {
-            column
-            for column in columns & present.keys()
-            if term not in present[column][0]
-            and (present[column][1] or column in history.own.removed_terms.get(term, ()))
-        }
-        for term, columns in known.items()
-    }
+    removed: dict[str, set[str]] = defaultdict(set)
+    for term, columns in known.items():
+        for column in columns & present.keys():
+            own, by_person = present[column]
+            gone_before = column in history.own.removed_terms.get(term, ())
+            if term not in own and (by_person or gone_before):
+                removed[term].add(column)
     for column, (own, _) in present.items():
         for term in filter(partial(is_own_term, namespace=namespace), own):
             known[term].add(column)
     found = _find_terms(publication.joins, known, namespace)
-    return replace(
-        found,
-        removed={term: gone for term, gone in removed.items() if gone},
-        termed=frozenset(present),
-    )
+    return replace(found, removed=dict(removed), termed=frozenset(present))
 
 
 def _read_terms(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, tuple[frozenset[str], bool]]:
