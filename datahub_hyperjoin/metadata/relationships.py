@@ -12,6 +12,7 @@ pages drops all custom properties. Edits through other ways keep them, so an edi
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, asdict, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -218,22 +219,18 @@ def _custom_properties(join: Join, model_version: str) -> dict[str, str]:
     """Return the custom properties of a join whose left table is the relationship's source."""
     evidence = join.evidence
     how = f"{evidence.compared_as or 'values'} compared on the data" if evidence else NOT_VERIFIED
+    known = [how, *join.catalog.descriptions]
+    if join.namesakes and join.referring and join.referenced:
+        known.append(join.namesakes.describe(join.referring, join.referenced))
     return {
         "joinability": f"{join.joinability:.{SCORE_DIGITS}f}",
         _BAND: join.band,
         _ROLE: join.role.value,
-        **(_measured_properties(evidence) if evidence else {}),
-        "evidence": "; ".join([how, *join.catalog.descriptions, *_describe_namesakes(join)]),
+        **dict(_measured_properties(evidence) if evidence else ()),
+        "evidence": "; ".join(known),
         **(dict(zip(_CROSSWALK, map(column_urn, join.via), strict=True)) if join.via else {}),
         MODEL_VERSION: model_version,
     }
-
-
-def _describe_namesakes(join: Join) -> list[str]:
-    """Describe the known references of other columns that have the referring column's name."""
-    if join.namesakes is None or join.referring is None or join.referenced is None:
-        return []
-    return [join.namesakes.describe(join.referring, join.referenced)]
 
 
 def _stored_as(name: str) -> str:
@@ -249,20 +246,17 @@ def _stored_as(name: str) -> str:
 _STORED = tuple((each, _stored_as(each.name), each.name.partition("_")[0]) for each in _MEASURES)
 
 
-def _measured_properties(evidence: Evidence) -> dict[str, str]:
-    """Return the custom properties that store the measurements of a join."""
-    properties: dict[str, str] = {}
+def _measured_properties(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield the custom properties that store the measurements of a join."""
     for field, name, side in _STORED:
         value = getattr(evidence, field.name)
         if field.type is float:
-            properties[name] = f"{value:.{SCORE_DIGITS}f}"
+            yield name, f"{value:.{SCORE_DIGITS}f}"
         elif isinstance(value, RowCounts):
-            for count, key in _COUNTS[side].items():
-                if (number := getattr(value, count)) is not None:
-                    properties[key] = str(number)
+            counts = ((key, getattr(value, count)) for count, key in _COUNTS[side].items())
+            yield from ((key, str(number)) for key, number in counts if number is not None)
         elif value not in {None, ""}:
-            properties[name] = str(value)
-    return properties
+            yield name, str(value)
 
 
 def _read_measures(properties: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -287,10 +281,9 @@ def is_ours(aspect: "ERModelRelationshipPropertiesClass") -> bool:
     stamp = aspect.lastModified
     if MODEL_VERSION not in aspect.customProperties or (stamp and stamp.actor != AUTHOR):
         return False
-    try:
+    with suppress(InvalidUrnError):
         return aspect.name == _name(_mapped(aspect))
-    except InvalidUrnError:
-        return False
+    return False
 
 
 def pairs_in(aspect: "ERModelRelationshipPropertiesClass") -> tuple[Pair, ...]:
@@ -301,12 +294,10 @@ def pairs_in(aspect: "ERModelRelationshipPropertiesClass") -> tuple[Pair, ...]:
 def _mapped(aspect: "ERModelRelationshipPropertiesClass") -> _Pairs:
     """Return the column pairs of a relationship, each with the source table's column first."""
     source, destination = table_id(aspect.source), table_id(aspect.destination)
+    fields = ((it.sourceField, it.destinationField) for it in aspect.relationshipFieldMappings)
     return tuple(
-        (
-            ColumnId(source, plain_path(mapping.sourceField)),
-            ColumnId(destination, plain_path(mapping.destinationField)),
-        )
-        for mapping in aspect.relationshipFieldMappings
+        (ColumnId(source, plain_path(one)), ColumnId(destination, plain_path(other)))
+        for one, other in fields
     )
 
 
@@ -352,11 +343,8 @@ def tag_context(join: Join) -> str:
     facts: dict[str, object] = {
         _stored_as(name): _in_tag(evidence, name) if evidence else None for name in _IN_TAG
     }
-    also = {_stored_as(name): getattr(evidence, name, None) for name in _ALSO_IN_TAG}
     facts |= {
-        name: asdict(value) if isinstance(value, RowCounts) else value
-        for name, value in also.items()
-        if value
+        _stored_as(name): value for name in _ALSO_IN_TAG if (value := _plain_value(evidence, name))
     }
     facts["declared"] = join.catalog.is_declared
     if evidence and source.compared_as:
@@ -399,9 +387,8 @@ def _read_tag_evidence(facts: Mapping[str, Any], cardinality: Cardinality) -> Ev
 
 
 def _read_counts(counts: Mapping[str, Any]) -> RowCounts:
-    total, filled, matched = (counts[name] for name in ("total", "filled", "matched"))
-    known = None if matched is None else int(matched)
-    return RowCounts(total=int(total), filled=int(filled), matched=known)
+    matched = None if counts["matched"] is None else int(counts["matched"])
+    return RowCounts(total=int(counts["total"]), filled=int(counts["filled"]), matched=matched)
 
 
 def join_as_json(join: Join) -> dict[str, Any]:
@@ -410,7 +397,6 @@ def join_as_json(join: Join) -> dict[str, Any]:
     The measures have the names of their fields, which are null if they are unknown.
     """
     published, evidence = join.published or Published(), join.evidence
-    measures = {name: getattr(evidence, name, None) for name in (*_IN_TAG, *_ALSO_IN_TAG)}
     left, right = join.via or (None, None)
     return {
         "urn": published.urn,
@@ -426,15 +412,18 @@ def join_as_json(join: Join) -> dict[str, Any]:
         "role": join.role.value if join.known_role else None,
         "referenced": _as_end(join.referenced) if join.referenced else None,
         "declared": join.catalog.is_declared,
-        **{
-            name: asdict(value) if isinstance(value, RowCounts) else value
-            for name, value in measures.items()
-        },
+        **{name: _plain_value(evidence, name) for name in (*_IN_TAG, *_ALSO_IN_TAG)},
         "compared_as": join.compared_as or None,
         "crosswalk": {"dataset": dataset_urn(left.table), "left": left.path, "right": right.path}
         if left and right
         else None,
     }
+
+
+def _plain_value(evidence: Evidence | None, name: str) -> object:
+    """Return a measure for JSON; None if it is unknown."""
+    value = getattr(evidence, name, None)
+    return asdict(value) if isinstance(value, RowCounts) else value
 
 
 def _as_end(column: ColumnId) -> dict[str, str]:
