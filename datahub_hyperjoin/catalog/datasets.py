@@ -229,12 +229,8 @@ def read_datasets(
     # without that aspect, if its name begins with the instance, as DataHub's connectors name
     # tables.
     # The search does not filter by instance: datasets without the aspect belong to one by name.
-    filters: RawSearchFilter = [
-        {"and": _search_rules(platform, env)}
-        for platform, env in dict.fromkeys(
-            (instance.platform, instance.env) for instance in instances
-        )
-    ]
+    places = dict.fromkeys((instance.platform, instance.env) for instance in instances)
+    filters: RawSearchFilter = [{"and": _search_rules(*place)} for place in places]
     datasets = []
     aspect_names = list(dict.fromkeys([*_ASPECTS, *dataset_filter.aspects]))
     for urn, aspects in scroll(graph, "dataset", aspect_names, filters=filters, warn=warn):
@@ -252,11 +248,8 @@ def _read_labels(aspects: Aspects) -> Iterator[tuple[str, str]]:
     yield from (("", urn) for urn in _urns(tags, terms))
     schema = aspect_of(aspects, SchemaMetadataClass)
     edited = aspect_of(aspects, EditableSchemaMetadataClass)
-    fields = [
-        *(schema.fields if schema else ()),
-        *(edited.editableSchemaFieldInfo if edited else ()),
-    ]
-    for field in fields:
+    infos = edited.editableSchemaFieldInfo if edited else ()
+    for field in (*(schema.fields if schema else ()), *infos):
         path = plain_path(field.fieldPath)
         yield from ((path, urn) for urn in _urns(field.globalTags, field.glossaryTerms))
 

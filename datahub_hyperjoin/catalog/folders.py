@@ -76,16 +76,15 @@ def _files(folder: Path, warn: Warn, *, follow_links: bool) -> Iterator[ListedFi
                     "DataHub's names are UTF-8, and this one is not. Rename the file or folder",
                     below.as_posix().encode("utf-8", "backslashreplace").decode(),
                 )
-                continue
-            if not follow_links and not path.resolve().is_relative_to(root):
+            elif not follow_links and not path.resolve().is_relative_to(root):
                 warn(
                     "Link out of the folder not followed",
                     "The file is not read. To read it, set `catalog.follow_links: true`",
                     below.as_posix(),
                 )
-                continue
-            status = path.stat()
-            yield ListedFile(str(path), below.as_posix(), status.st_size, status.st_mtime_ns)
+            else:
+                status = path.stat()
+                yield ListedFile(str(path), below.as_posix(), status.st_size, status.st_mtime_ns)
 
 
 def _is_utf8(path: Path) -> bool:

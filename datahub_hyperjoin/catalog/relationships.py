@@ -96,14 +96,9 @@ def read_relationships(
     not_indexed = sorted({*written, *others} - entities.keys())
     if not_indexed:
         entities |= fetch(graph, _ENTITY, not_indexed, _RELATIONSHIP_ASPECTS, warn=skip)
+    read = partial(read_relationship, hiders=hiders, warn=warn)
     relationships = (
-        parse_entity(
-            urn,
-            partial(
-                read_relationship, urn, aspects, recorded=urn in written, hiders=hiders, warn=warn
-            ),
-            skip,
-        )
+        parse_entity(urn, partial(read, urn, aspects, recorded=urn in written), skip)
         for urn, aspects in entities.items()
     )
     return {relationship.urn: relationship for relationship in relationships if relationship}

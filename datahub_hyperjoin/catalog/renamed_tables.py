@@ -5,9 +5,10 @@ names a successor itself if somebody deprecated the old dataset and set its repl
 a successor has the same columns, and the same statistics where the catalog has profiles of both.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
@@ -25,7 +26,6 @@ from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, is_rem
 from datahub_hyperjoin.catalog.filed_decisions import Decision
 from datahub_hyperjoin.catalog.scope import PlatformInstance, Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
-from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.joins import JoinedColumns
 from datahub_hyperjoin.metadata.urns import dataset_urn, plain_path, table_id
 from datahub_hyperjoin.progress import Warn
@@ -42,8 +42,7 @@ _TOLERANCE = 0.1
 """By how much uniqueness and completeness of a column may differ between two names of a table."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _GoneTable:
+class _GoneTable(NamedTuple):
     table: TableId
     paths: frozenset[str]  # empty if its schema is gone, too
     decided: frozenset[str]  # the paths of the columns about which people decided
@@ -62,13 +61,12 @@ def follow_renamed(
     """Copy decisions about joins of renamed tables to the tables' new names."""
     # Only tables that the run does not cover may have been renamed. A table without a new
     # name of the recipe or of DataHub has one only if its dataset is gone.
-    decided: dict[TableId, set[str]] = {}
+    decided: dict[TableId, set[str]] = defaultdict(set)
     for column in (column for columns in decisions for pair in columns for column in pair):
         if column.table not in covered:
-            decided.setdefault(column.table, set()).add(column.path)
-    return copy_to_new_names(
-        decisions, _find_new_names(graph, decided, datasets, scope=scope, warn=warn)
-    )
+            decided[column.table].add(column.path)
+    new_names = _find_new_names(graph, decided, datasets, scope=scope, warn=warn)
+    return copy_to_new_names(decisions, new_names)
 
 
 def _find_new_names(
@@ -114,13 +112,9 @@ def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _G
     declared = aspect_of(aspects, DataPlatformInstanceClass)
     instance = declared.instance if declared else None
     paths = {plain_path(field.fieldPath) for field in schema.fields} if schema else set()
-    return _GoneTable(
-        table=table,
-        # The root of a nested schema has an empty path.
-        paths=frozenset(paths - {""}),
-        decided=frozenset(decided),
-        instance=DataPlatformInstanceUrn.from_string(instance).instance if instance else "",
-    )
+    instance = DataPlatformInstanceUrn.from_string(instance).instance if instance else ""
+    # The root of a nested schema has an empty path.
+    return _GoneTable(table, frozenset(paths - {""}), frozenset(decided), instance)
 
 
 def _candidates(
@@ -154,29 +148,23 @@ def _same_content(
 ) -> dict[TableId, list[TableId]]:
     tables = {table for old, new in choices.items() if new for table in (old, *new)}
     statistics = read_statistics(graph, sorted(tables)) if tables else {}
+
+    def is_alike(one: _GoneTable, table: TableId, path: str) -> bool:
+        old, new = (statistics.get(ColumnId(each, path)) for each in (one.table, table))
+        # A column without a profile refutes nothing.
+        return not (old and new) or (
+            abs(old.uniqueness - new.uniqueness) <= _TOLERANCE
+            and abs(old.completeness - new.completeness) <= _TOLERANCE
+        )
+
     return {
         one.table: [
             table
             for table in choices[one.table]
-            if all(
-                _alike(
-                    statistics.get(ColumnId(one.table, path)), statistics.get(ColumnId(table, path))
-                )
-                for path in one.paths or one.decided
-            )
+            if all(is_alike(one, table, path) for path in one.paths or one.decided)
         ]
         for one in gone
     }
-
-
-def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
-    # A column without a profile refutes nothing.
-    if old is None or new is None:
-        return True
-    return (
-        abs(old.uniqueness - new.uniqueness) <= _TOLERANCE
-        and abs(old.completeness - new.completeness) <= _TOLERANCE
-    )
 
 
 def _choose(

@@ -50,33 +50,25 @@ def scan_spark_catalog(
     relations = list_catalog(
         session, catalog.name, connection, wanted=selection.schemas.allowed, views=selection.views
     )
-    chosen = [
-        relation
-        for relation in relations
-        if selection.tables.allowed(f"{relation.schema}.{relation.name}")
-    ]
+    chosen = [each for each in relations if selection.tables.allowed(each.path)]
     if not chosen:
         raise NoTablesError.in_database(connection, seen=len(relations))
     located = locate_files(session, catalog.name, chosen)
-    return [_table(relation, located.get(relation), catalog, selection) for relation in chosen]
+    return [_table(each, located.get(each), catalog.name, selection) for each in chosen]
 
 
 def _table(
-    relation: ListedRelation,
-    located: LocatedTable | None,
-    catalog: SparkCatalog,
-    selection: TableSelection,
+    listed_as: ListedRelation, located: LocatedTable | None, catalog: str, selection: TableSelection
 ) -> Table:
     files = located.files if located else None
     listed = located.listed if located else ()
+    schema, name = listed_as.schema, listed_as.name
     return selection.table(
-        database=catalog.name,
-        schema=relation.schema,
-        table=relation.name,
-        title=relation.name,
-        location=CatalogTable(
-            catalog=catalog.name, schema=relation.schema, name=relation.name, files=files
-        ),
+        database=catalog,
+        schema=schema,
+        table=name,
+        title=name,
+        location=CatalogTable(catalog=catalog, schema=schema, name=name, files=files),
         size=sum(file.size for file in listed),
         # A column may be added in the catalog alone.
         state=f"{state_of(listed)} {sha256(files.schema).hexdigest()}" if files else "",

@@ -88,13 +88,10 @@ def write_column_guides(table: TableId, joins: Sequence[Join]) -> dict[ColumnId,
     for join, line in zip(safe, _safe_lines(safe), strict=True):
         for own, _ in join.pairs:
             lines[own].append(f"- {line}\n")
-    return {column: _COLUMN_INTRODUCTION + _some(own) for column, own in lines.items()}
-
-
-def _some(lines: Sequence[str]) -> str:
-    left_out = len(lines) - _MOST_OF_COLUMN
-    more = [f'- {left_out} more, in the document "How to join ..."\n'] if left_out > 0 else []
-    return "".join([*lines[:_MOST_OF_COLUMN], *more])
+    for own in lines.values():
+        if (left_out := len(own) - _MOST_OF_COLUMN) > 0:
+            own[_MOST_OF_COLUMN:] = [f'- {left_out} more, in the document "How to join ..."\n']
+    return {column: _COLUMN_INTRODUCTION + "".join(own) for column, own in lines.items()}
 
 
 def _by_partner(joins: Sequence[Join]) -> list[Join]:

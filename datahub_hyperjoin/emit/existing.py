@@ -168,7 +168,11 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
     config, last, graph = reading.config, reading.history.own, reading.graph
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]
-    existing, glossary, listed = ExistingState(), None, {}
+    existing, glossary, listed, upstreams = ExistingState(), None, {}, {}
+    if config.lineage:
+        tables = {*map(dataset_urn, publication.tables)}
+        read = fetch_each(graph, "dataset", tables, UpstreamLineageClass)
+        upstreams = {urn: without_ours(found, last.lineage, urn) for urn, found in read.items()}
     if config.glossary_terms:
         glossary = read_glossary(publication, reading.history, graph, config.namespace)
     # Of a layer that is off now, people's edits stay, too.
@@ -198,16 +202,9 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
         present=existing.present.union(catalog.relationships),
         listed=listed,
         glossary=glossary,
-        upstreams=_read_upstreams(publication, reading) if config.lineage else {},
+        upstreams=upstreams,
     )
     return _read_foreign_parts(existing, publication, reading)
-
-
-def _read_upstreams(publication: Publication, reading: Reading) -> dict[str, UpstreamLineageClass]:
-    tables = {*map(dataset_urn, publication.tables)}
-    read = fetch_each(reading.graph, "dataset", tables, UpstreamLineageClass)
-    ours = reading.history.own.lineage
-    return {urn: without_ours(lineage, ours, urn) for urn, lineage in read.items()}
 
 
 def _read_foreign_parts(

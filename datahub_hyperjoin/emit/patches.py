@@ -198,11 +198,13 @@ def set_properties(
     """Set structured properties of an entity."""
     # DataHub's classes give the same, but check each value against a schema. This takes longer than
     # all else about a column.
-    changes = [
-        addition(
-            property_path(key), {"propertyUrn": key, "values": [_typed(value) for value in own]}
-        )
+    typed = {
+        key: [{"string" if isinstance(value, str) else "double": value} for value in own]
         for key, own in values.items()
+    }
+    changes = [
+        addition(property_path(key), {"propertyUrn": key, "values": own})
+        for key, own in typed.items()
     ]
     return _patch(urn, _PROPERTIES, changes)
 
@@ -213,10 +215,6 @@ def assign_property(
     """Set one structured property of an entity, and record who set it."""
     value = pre_json_transform(assignment.to_obj())
     return _patch(urn, _PROPERTIES, [addition(property_path(assignment.propertyUrn), value)])
-
-
-def _typed(value: str | float) -> dict[str, str | float]:
-    return {"string" if isinstance(value, str) else "double": value}
 
 
 def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
