@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from datahub_hyperjoin.spark.databases.listing import (
-        ForeignKeyConstraint,
         KeyConstraints,
         ListedRelation,
     )
@@ -212,9 +211,7 @@ def _by_database(
 def _list(
     database: Database, connection: str, names: "Mapping[RelationName, TableId]", hidden: list[str]
 ) -> "dict[RelationName, KeyConstraints]":
-    from datahub_hyperjoin.spark.databases.listing import (  # noqa: PLC0415 (lakes of files need none)
-        list_keys,
-    )
+    from datahub_hyperjoin.spark.databases.listing import list_keys  # noqa: PLC0415 (as above)
 
     with _connected(connection, database) as engine:
         return list_keys(engine, connection, names, lambda name: hidden.append(str(names[name])))
@@ -224,19 +221,11 @@ def _keys_of(
     table: TableId, constraints: "KeyConstraints", names: "Mapping[RelationName, TableId]"
 ) -> DeclaredKeys:
     unique = (tuple(ColumnId(table, path) for path in key) for key in constraints.unique)
-    return DeclaredKeys.of(unique, _foreign_keys(table, constraints.foreign, names))
-
-
-def _foreign_keys(
-    table: TableId,
-    constraints: "Sequence[ForeignKeyConstraint]",
-    names: "Mapping[RelationName, TableId]",
-) -> Iterator[ForeignKey]:
-    for key in constraints:
+    foreign = []
+    for key in constraints.foreign:
         target = names.get(key.relation)
         if target and len(key.columns) == len(key.referenced):
             ends = zip(key.columns, key.referenced, strict=True)
-            yield ForeignKey(
-                name=key.name,
-                pairs=tuple((ColumnId(table, one), ColumnId(target, other)) for one, other in ends),
-            )
+            pairs = tuple((ColumnId(table, one), ColumnId(target, other)) for one, other in ends)
+            foreign.append(ForeignKey(name=key.name, pairs=pairs))
+    return DeclaredKeys.of(unique, foreign)

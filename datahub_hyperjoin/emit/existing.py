@@ -129,9 +129,7 @@ def _judge(
     """Return the entities that we hid, that people changed, and that people edited as terms."""
     # A hidden entity was hidden by us only if the run that last wrote its status is a run of this
     # source that hid entities; otherwise a person hid it.
-    hidden_by_us: set[str] = set()
-    changed_by_people: set[str] = set()
-    edited_terms: set[str] = set()
+    hidden_by_us, changed_by_people, edited_terms = set[str](), set[str](), set[str]()
     for urn, aspects in entities.items():
         layer = OWN_ENTITIES[guess_entity_type(urn)]
         info, stamp = aspects.get(layer.info.ASPECT_NAME, (None, None))
