@@ -7,7 +7,6 @@ about its join. The whole text has at most 1,500 tokens.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import ClassVar
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -88,10 +87,10 @@ def write_column_guides(table: TableId, joins: Sequence[Join]) -> dict[ColumnId,
     for join, line in zip(safe, _safe_lines(safe), strict=True):
         for own, _ in join.pairs:
             lines[own].append(f"- {line}\n")
-    for own in lines.values():
-        if (left_out := len(own) - _MOST_OF_COLUMN) > 0:
-            own[_MOST_OF_COLUMN:] = [f'- {left_out} more, in the document "How to join ..."\n']
-    return {column: _COLUMN_INTRODUCTION + "".join(own) for column, own in lines.items()}
+    for texts in lines.values():
+        if (left_out := len(texts) - _MOST_OF_COLUMN) > 0:
+            texts[_MOST_OF_COLUMN:] = [f'- {left_out} more, in the document "How to join ..."\n']
+    return {column: _COLUMN_INTRODUCTION + "".join(texts) for column, texts in lines.items()}
 
 
 def _by_partner(joins: Sequence[Join]) -> list[Join]:
@@ -118,10 +117,14 @@ class _Page:
 
     def add_list(self, title: str, lines: Sequence[str], *, most: int | None = None) -> None:
         """Add a section with as many of the first `most` lines as fit."""
-        parts = [f"\n## {title}\n\n", *(f"- {line}\n" for line in lines[:most])] if lines else []
-        fitting = takewhile(lambda part: self.add(part, reserve=2 * self._RESERVE), parts)
-        left = len(lines) + 1 - sum(1 for _ in fitting)
-        if 0 < left <= len(lines):
+        reserve, left = 2 * self._RESERVE, len(lines)
+        if not lines or not self.add(f"\n## {title}\n\n", reserve=reserve):
+            return
+        for line in lines[:most]:
+            if not self.add(f"- {line}\n", reserve=reserve):
+                break
+            left -= 1
+        if left:
             self.add(f"- {left} more\n")
 
 
