@@ -6,11 +6,12 @@ and paths of columns may both contain dots.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 _Name = TypeVar("_Name", bound=Hashable)
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +109,14 @@ def escape_for_quotes(name: str, system: str) -> str:
     share\\ share\
     """
     return name.translate(_ESCAPES[system]) if system in _ESCAPES else name
+
+
+def best_fits(items: Iterable[_Item], *rules: Callable[[_Item], bool]) -> list[_Item]:
+    """Return the items that fit the first rule that any item fits; the strictest rule comes first.
+
+    >>> best_fits(["Orders", "orders"], "orders".__eq__, lambda each: each.lower() == "orders")
+    ['orders']
+    """
+    listed = [*items]
+    found = ([item for item in listed if fits(item)] for fits in rules)
+    return next(filter(None, found), [])

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from datahub.sql_parsing.sqlglot_utils import get_dialect
@@ -39,20 +39,16 @@ def add_entries(
 ) -> Answer:
     """Add entries to an answer until it is full, but leave out the first `skip` entries."""
     rest = entries[skip or 0 :]
-    count = min(len(rest), 1)
-    while count < len(rest) and _is_short(_with(answer, key, rest, count + 1, skip)):
-        count += 1
-    return _with(answer, key, rest, count, skip)
-
-
-def _with(
-    answer: Answer, key: str, entries: Sequence[Answer], count: int, skip: int | None
-) -> Answer:
-    """Add the first `count` entries to an answer, and say how many entries remain."""
-    others = len(entries) - count
-    hint = "" if skip is None else f"; repeat with skip={skip + count}"
-    more = {"more": f"{others} more{hint}"} if others else {}
-    return {**answer, key: list(entries[:count]), **more}
+    filled = {**answer, key: []}
+    for number in range(1, len(rest) + 1):
+        hint = "" if skip is None else f"; repeat with skip={skip + number}"
+        others = len(rest) - number
+        more = {"more": f"{others} more{hint}"} if others else {}
+        longer = {**answer, key: list(rest[:number]), **more}
+        if number > 1 and not _is_short(longer):
+            break
+        filled = longer
+    return filled
 
 
 def to_text(answer: Answer) -> str:
@@ -61,17 +57,10 @@ def to_text(answer: Answer) -> str:
     # because the first part of a statement may run and be wrong. Names in all other texts are made
     # visible, so that none looks like instructions.
     shown = _change(answer, lambda key, text: text if key == "sql" else visible(text))
-    return _dump(next(filter(_is_short, _shorter(shown))))
-
-
-def _shorter(answer: Answer) -> Iterator[Answer]:
-    """Yield an answer, then shorter and shorter versions of it."""
-    yield answer
-    without = _change(answer, lambda key, text: _TOO_LONG if key == "sql" else text)
-    yield without
-    for most in _CUTS:
-        yield _change(without, partial(_cut, most))
-    yield {"answer": answer["answer"], "why": "the whole answer is too long; ask about one join"}
+    without = _change(shown, lambda key, text: _TOO_LONG if key == "sql" else text)
+    cut = (_change(without, partial(_cut, most)) for most in _CUTS)
+    last = {"answer": shown["answer"], "why": "the whole answer is too long; ask about one join"}
+    return _dump(next(filter(_is_short, chain([shown, without], cut, [last]))))
 
 
 def _cut(most: int, _: str, text: str) -> str:
@@ -105,17 +94,9 @@ def joins_of_named(joins: Sequence[Join], name: str) -> list[Join]:
     """Select the joins of the column that an agent names."""
     if not joins:
         return []
-    known = {column for join in joins for column in _columns_of(join)}
-    chosen = choose_column(name, known, joins[0].left.table.name)
-    return [join for join in joins if chosen in _columns_of(join)]
-
-
-def _columns_of(join: Join) -> set[str]:
-    """Return the paths of a join's columns in the left table."""
-    # If a table joins with itself, the columns of both sides count.
-    return {
-        column.path for pair in join.pairs for column in pair if column.table == join.left.table
-    }
+    table = joins[0].left.table
+    chosen = choose_column(name, set().union(*(join.paths_in(table) for join in joins)), table.name)
+    return [join for join in joins if chosen in join.paths_in(table)]
 
 
 # Nobody has run the statement, so it is only for joins whose tested SQL the catalog does not hold.
@@ -140,23 +121,17 @@ def write_path_sql(joins: Sequence[Join]) -> str:
         or len({table.platform for table in tables}) > 1
     ):
         return ""
-    return _write(joins, _dialect(tables[0].platform))
-
-
-def _write(joins: Sequence[Join], dialect: Dialect) -> str:
+    dialect = _dialect(tables[0].platform)
     aliases = (f"t{number}" for number in count(1))
     first = joins[0].left.table
     alias_of = {first: next(aliases)}
     statement = exp.select("*").from_(_table(first, alias_of[first], dialect))
     for table, pairs in _steps(joins):
         alias = next(aliases)
-        equal = [
-            exp.EQ(
-                this=_column(one, alias_of[one.table], dialect),
-                expression=_column(other, alias, dialect),
-            )
+        equal = (
+            _column(one, alias_of[one.table], dialect).eq(_column(other, alias, dialect))
             for one, other in pairs
-        ]
+        )
         statement = statement.join(_table(table, alias, dialect), on=exp.and_(*equal))
         alias_of[table] = alias
     return statement.sql(dialect=dialect)
@@ -224,9 +199,8 @@ Statements = Mapping[str, str]
 
 def list_joins_of(name: str, joins: Sequence[Join], *, min_score: float, skip: int = 0) -> Answer:
     """Build the answer that lists a dataset's joins, safe joins first."""
-    ordered = sorted(
-        list_with_reasons(joins, min_score=min_score), key=lambda words: "unsafe" in words
-    )
+    listed = list_with_reasons(joins, min_score=min_score)
+    ordered = sorted(listed, key=lambda words: "unsafe" in words)
     safe = sum("unsafe" not in words for words in ordered)
     answer: Answer = {"answer": _count(safe), "of": name, "unsafe": len(joins) - safe}
     return add_entries(answer, "joins", ordered, skip=skip)
@@ -238,35 +212,28 @@ def _count(safe: int) -> str:
 
 def list_with_reasons(joins: Sequence[Join], *, min_score: float) -> list[Phrases]:
     """Summarise each join, with any reasons why it is not safe."""
-    return [_listed(join, reasons_unsafe(join, min_score=min_score)) for join in joins]
-
-
-def _listed(join: Join, reasons: Sequence[str]) -> Phrases:
-    return {**summarize(join), **({"unsafe": "; ".join(reasons)} if reasons else {})}
+    reasons = ("; ".join(reasons_unsafe(join, min_score=min_score)) for join in joins)
+    return [
+        {**summarize(join), **({"unsafe": unsafe} if unsafe else {})}
+        for join, unsafe in zip(joins, reasons, strict=True)
+    ]
 
 
 def suggest_safe_joins(
     name: str, safe: Sequence[Join], statements: Statements, *, skip: int = 0
 ) -> Answer:
     """Build the answer that describes a dataset's safe joins, with their SQL."""
-    rivals = Counter(map(_ends, safe))
+    # A person has to choose among safe joins with one table that alike repeat rows or do not.
+    rivals = Counter((join.right.table, join.to_one) for join in safe)
     answer: Answer = {"answer": _count(len(safe)), "of": name}
     if max(rivals.values()) > 1:
-        is_only_question = len(rivals) == 1
-        answer |= {"answer": CHOOSE if is_only_question else answer["answer"], "next": _CHOOSE}
-    entries = [_detailed(join, statements, rivals[_ends(join)]) for join in safe]
+        answer |= {"next": _CHOOSE, **({"answer": CHOOSE} if len(rivals) == 1 else {})}
+    entries = []
+    for join in safe:
+        others = rivals[join.right.table, join.to_one]
+        choice = {"choose": f"{others} safe joins with this dataset"} if others > 1 else {}
+        entries.append({**describe(join), **choice, **sql_of([join], statements)})
     return add_entries(answer, "joins", entries, skip=skip)
-
-
-def _ends(join: Join) -> tuple[TableId, bool]:
-    """Return a join's right table, and whether each left row matches at most one right row."""
-    # A person has to choose among safe joins that agree in both.
-    return join.right.table, join.to_one
-
-
-def _detailed(join: Join, statements: Statements, rivals: int) -> Answer:
-    choice = {"choose": f"{rivals} safe joins with this dataset"} if rivals > 1 else {}
-    return {**describe(join), **choice, **sql_of([join], statements)}
 
 
 def sql_of(joins: Sequence[Join], statements: Statements) -> Answer:

@@ -35,12 +35,6 @@ _INSTRUCTIONS = (
 )
 
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_ACCEPTS, _REJECTS, _UNDOES = (
-    ToolAnnotations(
-        read_only_hint=False, destructive_hint=hides, idempotent_hint=True, open_world_hint=False
-    )
-    for hides in (False, True, True)
-)
 
 
 def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
@@ -52,28 +46,22 @@ def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
         instructions=_INSTRUCTIONS,
         log_level="WARNING",
     )
-    for tool in (
-        tools.suggest_joins,
-        tools.find_join_path,
-        tools.explain_join,
-        tools.joins_of_dataset,
-    ):
-        _add(server, tool, _READS)
+    reads = (tools.suggest_joins, tools.find_join_path, tools.explain_join, tools.joins_of_dataset)
+    hints: list[tuple[Callable[..., Answer], ToolAnnotations]] = [(tool, _READS) for tool in reads]
     if not read_only:
-        _add(server, tools.accept_join, _ACCEPTS)
-        _add(server, tools.reject_join, _REJECTS)
-        _add(server, tools.undo_decision, _UNDOES)
+        hides = ((tools.accept_join, False), (tools.reject_join, True), (tools.undo_decision, True))
+        for tool, hint in hides:
+            changed = {"read_only_hint": False, "destructive_hint": hint}
+            hints.append((tool, _READS.model_copy(update=changed)))
+    for tool, annotations in hints:
+        # As text alone: structured content would repeat every answer.
+        server.add_tool(
+            _in_text(tool),
+            description=getdoc(tool),
+            annotations=annotations,
+            structured_output=False,
+        )
     return server
-
-
-def _add(
-    server: MCPServer[None], tool: Callable[..., Answer], annotations: ToolAnnotations
-) -> None:
-    """Add a tool to the server, with its docstring as the description."""
-    # As text alone: structured content would repeat every answer.
-    server.add_tool(
-        _in_text(tool), description=getdoc(tool), annotations=annotations, structured_output=False
-    )
 
 
 def _in_text(tool: Callable[..., Answer]) -> Callable[..., str]:
@@ -118,10 +106,10 @@ def create_app(
         transport_security=TransportSecuritySettings(
             allowed_hosts=[each for name in allowed for each in (name, f"{name}:*")],
             allowed_origins=[
-                each
+                f"{scheme}://{name}{port}"
                 for name in allowed
                 for scheme in ("http", "https")
-                for each in (f"{scheme}://{name}", f"{scheme}://{name}:*")
+                for port in ("", ":*")
             ],
         ),
     )
@@ -144,8 +132,7 @@ class _TokenGate:
     """A middleware that refuses requests without the right token (status 401)."""
 
     def __init__(self, app: ASGIApp, *, token: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {token}".encode()
+        self._app, self._expected = app, f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and not self._permits(Headers(scope=scope)):

@@ -1,6 +1,6 @@
 """Tools with which agents look up joins, and decide about them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from operator import or_
@@ -79,13 +79,9 @@ def find_safe_path(
 
 def choose_rival(path: JoinPath, chosen: Collection[Join]) -> JoinPath:
     """Return the one of a path and its rivals that uses all joins that the user chose."""
-    urns = {join.urn for join in chosen}
-    fitting = [
-        each for each in (path, *path.rivals) if urns.issubset(join.urn for join in each.joins)
-    ]
-    if not fitting:
-        return path
-    return replace(fitting[0], rivals=tuple(fitting[1:]))
+    urns, paths = {join.urn for join in chosen}, (path, *path.rivals)
+    fitting = [each for each in paths if urns.issubset(join.urn for join in each.joins)]
+    return replace(fitting[0], rivals=tuple(fitting[1:])) if fitting else path
 
 
 def choose_among(joins: Sequence[Join], ends: Ends, chosen: Collection[Join]) -> list[Join]:
@@ -110,10 +106,9 @@ def answer_path(
     # have as few joins. The description also lists unsafe references among `joins` that the user
     # may mean instead.
     if path.rivals:
-        rivals = [
-            {"path": each.arrows, "rows": path.difference_in_words(each)} for each in path.rivals
-        ]
-        paths = [{"path": path.arrows, "rows": path.grain_in_words}, *rivals]
+        rows = [path.grain_in_words, *map(path.difference_in_words, path.rivals)]
+        arrows = (each.arrows for each in (path, *path.rivals))
+        paths = [{"path": each, "rows": of} for each, of in zip(arrows, rows, strict=True)]
         answer = {"answer": CHOOSE, "why": _OTHER_ROWS, "next": _CHOOSE_PATH}
         return add_entries(answer, "paths", paths)
     choices = [
@@ -132,15 +127,13 @@ def answer_path(
         "datasets": [table.name for table in path.tables],
         "grain": describe_grain(path.joins),
         "joinability": f"{path.strength:.2f} for all joins together",
-        "joins": [_describe_step(join) for join in path.joins],
+        "joins": [
+            {key: words for key, words in describe(join).items() if key in _IN_A_STEP}
+            for join in path.joins
+        ],
         **sql_of(path.joins, statements),
         **({"not_used": unsafe} if unsafe else {}),
     }
-
-
-def _describe_step(join: Join) -> Answer:
-    described = describe(join)
-    return {key: described[key] for key in _IN_A_STEP if key in described}
 
 
 def _doubtful_rivals(path: JoinPath, joins: Sequence[Join], min_score: float) -> list[Join]:
@@ -174,17 +167,14 @@ def explain_no_path(
     if unsafe:
         answer |= {"why": "the best path needs joins that are not safe", "next": ASK}
         return add_entries(answer, "unsafe", list_with_reasons(unsafe, min_score=min_score))
-    return {**answer, **(_improbable(path) if path.keeps_grain else _repeating(path))}
-
-
-def _improbable(path: JoinPath) -> Answer:
-    """Explain that the joinability of a whole path is too low, although each join is safe."""
-    return {
-        "why": f"the best path has {len(path.joins)} joins, and a joinability of only "
-        f"{path.strength:.2f} for all of them together",
-        "next": ASK,
-        "joins": [summarize(join) for join in path.joins if not join.is_confirmed],
-    }
+    if not path.keeps_grain:
+        return {**answer, **_repeating(path)}
+    why = (
+        f"the best path has {len(path.joins)} joins, and a joinability of only "
+        f"{path.strength:.2f} for all of them together"
+    )
+    doubted = [summarize(join) for join in path.joins if not join.is_confirmed]
+    return {**answer, "why": why, "next": ASK, "joins": doubted}
 
 
 def _repeating(path: JoinPath) -> Answer:
@@ -234,8 +224,7 @@ class JoinTools:
     """
 
     def __init__(self, graph: DataHubGraph, *, min_score: float = MIN_SCORE) -> None:
-        self._graph = graph
-        self._min_score = min_score
+        self._graph, self._min_score = graph, min_score
 
     def suggest_joins(
         self,
@@ -317,9 +306,7 @@ class JoinTools:
 
         Call this tool only if the user has decided so.
         """
-        found = find_join(self._graph, join)
-        accept(self._graph, found.urn, why=_unless_described(found, why))
-        return _decided("accepted", found, why)
+        return self._decide(accept, "accepted", join, why)
 
     def reject_join(self, join: _Join, why: _Why) -> Answer:
         """Record that the user rejects a join.
@@ -328,9 +315,7 @@ class JoinTools:
 
         Call this tool only if the user has decided so.
         """
-        found = find_join(self._graph, join)
-        reject(self._graph, found.urn, why=_unless_described(found, why))
-        return _decided("rejected", found, why)
+        return self._decide(reject, "rejected", join, why)
 
     def undo_decision(self, join: _Join) -> Answer:
         """Remove the user's decision about a join, so that the next run decides again.
@@ -344,6 +329,14 @@ class JoinTools:
             return {"answer": "nobody has decided", "join": found.arrows}
         undo(self._graph, found.urn)
         return {"answer": "undone", "join": found.arrows}
+
+    def _decide(self, decide: Callable[..., None], decision: str, join: str, why: str) -> Answer:
+        found = find_join(self._graph, join)
+        # A reason is stored as the join's description, which must not replace an existing one.
+        kept = found.description
+        decide(self._graph, found.urn, why="" if kept else why)
+        words = {"description_kept": shorten(kept)} if kept else {"why": why}
+        return {"answer": decision, "join": found.arrows, **words}
 
     def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[Join]]:
         """Return the name and the joins of the dataset or column that an agent asks about.
@@ -363,14 +356,3 @@ class JoinTools:
 
 def _nothing(name: str) -> Answer:
     return {"answer": NO_SAFE_JOIN, "of": name, "why": "the catalog has no join of it"}
-
-
-def _unless_described(join: Join, why: str) -> str:
-    """Return the reason for a decision, or an empty text if the join already has a description."""
-    # A reason is stored as the join's description, which must not replace an existing one.
-    return "" if join.description else why
-
-
-def _decided(verdict: str, join: Join, why: str) -> Answer:
-    kept = {"description_kept": shorten(join.description)} if join.description else {"why": why}
-    return {"answer": verdict, "join": join.arrows, **kept}

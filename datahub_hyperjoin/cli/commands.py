@@ -5,11 +5,10 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -18,23 +17,21 @@ from datahub_hyperjoin import __version__
 from datahub_hyperjoin.ending import on_interrupt, tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 
-_COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "accept": ("published", "accept_joins"),
-        "check": ("checks", "check_recipe_file"),
-        "evaluate": ("checks", "evaluate_rankings"),
-        "explain": ("explain", "explain_columns"),
-        "export": ("export", "write_joins"),
-        "find": ("find", "find_in_sources"),
-        "joins": ("published", "list_joins"),
-        "mcp": ("serve", "serve_agents"),
-        "page": ("serve", "open_page"),
-        "path": ("published", "show_path"),
-        "reject": ("published", "reject_joins"),
-        "serve": ("serve", "serve_people"),
-        "undo": ("published", "undo_decisions"),
-    }
-)
+_COMMANDS = {
+    "accept": ("published", "accept_joins"),
+    "check": ("checks", "check_recipe_file"),
+    "evaluate": ("checks", "evaluate_rankings"),
+    "explain": ("explain", "explain_columns"),
+    "export": ("export", "write_joins"),
+    "find": ("find", "find_in_sources"),
+    "joins": ("published", "list_joins"),
+    "mcp": ("serve", "serve_agents"),
+    "page": ("serve", "open_page"),
+    "path": ("published", "show_path"),
+    "reject": ("published", "reject_joins"),
+    "serve": ("serve", "serve_people"),
+    "undo": ("published", "undo_decisions"),
+}
 """The module and the function of each subcommand. Only the module of the current subcommand is
 imported: DataHub's client alone takes more than half a second, and `find` does not need it."""
 
@@ -74,9 +71,7 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands by the docstrings in their files, since imports take long."""
-        listed = {
-            name: click.Command(name, help=_read_help(*_COMMANDS[name])) for name in _COMMANDS
-        }
+        listed = {it: click.Command(it, help=_read_help(*_COMMANDS[it])) for it in _COMMANDS}
         click.Group(commands=listed).format_commands(ctx, formatter)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's interface)

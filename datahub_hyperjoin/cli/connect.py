@@ -2,8 +2,8 @@
 
 import io
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, redirect_stderr, redirect_stdout
 
 import requests
 from datahub.cli.config_utils import MissingConfigError, load_client_config
@@ -35,19 +35,9 @@ _TIMEOUT = 10
 """Maximum number of seconds until DataHub's frontend answers the first request."""
 
 
-@contextmanager
-def connected() -> Iterator[DataHubGraph]:
+def connected() -> AbstractContextManager[DataHubGraph]:
     """Connect to the DataHub server that `~/.datahubenv` or DATAHUB_GMS_URL names."""
-    with closing(connect()) as graph:
-        yield graph
-
-
-def connect() -> DataHubGraph:
-    """Create a DataHub client and test its connection.
-
-    The client has the settings of the command `datahub`.
-    """
-    return _open(read_settings())
+    return closing(_open(read_settings()))
 
 
 def connector() -> Callable[[str], DataHubGraph]:
@@ -57,11 +47,8 @@ def connector() -> Callable[[str], DataHubGraph]:
     `NoServerError` if the server cannot be reached.
     """
     settings = read_settings()
-    headers = {
-        name: value
-        for name, value in (settings.extra_headers or {}).items()
-        if name.lower() != "authorization"
-    }
+    given = (settings.extra_headers or {}).items()
+    headers = {name: value for name, value in given if name.lower() != "authorization"}
 
     def connect_as(token: str) -> DataHubGraph:
         # Without a token, the client would use the credentials of this machine.
@@ -79,9 +66,8 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
     """
     _report_errors_alone()
     try:
-        answer = requests.get(
-            f"{url}/config", timeout=_TIMEOUT, hooks={"response": read_within_limit}
-        )
+        hooks = {"response": read_within_limit}
+        answer = requests.get(f"{url}/config", timeout=_TIMEOUT, hooks=hooks)
         is_frontend = answer.json()["config"]["application"] == "datahub-frontend"
     except RequestException as error:
         raise SharedSignInError.not_frontend(url, explain(error, None)) from error

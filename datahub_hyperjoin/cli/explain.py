@@ -1,5 +1,6 @@
 """The command `hyperjoin explain`, which explains why columns are joined or not."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -84,12 +85,8 @@ def _explain_catalog(column: str, other: str, *, as_json: bool) -> str:
 
 
 def _run_recipe(recipe: Path) -> "_Run":
-    source = _open_source(recipe)
-    try:
-        comparison, facts = source.compare()
-    finally:
-        source.close()
-    return comparison, facts, source.config.model
+    with closing(_open_source(recipe)) as source:
+        return *source.compare(), source.config.model
 
 
 def _run_sources(sources: tuple[str, ...]) -> "_Run":

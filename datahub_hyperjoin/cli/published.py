@@ -1,6 +1,6 @@
 """The commands that list the joins in DataHub, decide about them, and find paths of joins."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from datahub_hyperjoin.graphql import (
 from datahub_hyperjoin.graphql.find import find_path_end
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.joins.describe import WRITTEN, join_in_brief
-from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath, Step
+from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath
 from datahub_hyperjoin.metadata.relationships import join_as_json
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.visible import visible, visible_json
@@ -43,13 +43,9 @@ def _as_table(joins: Sequence[Join]) -> str:
 
 
 def _cells(join: Join) -> tuple[str, ...]:
-    role = ", ".join(filter(None, [join.role.value if join.known_role else "", _way(join)]))
+    way = "in two steps" if join.via else join.compared_as and f"as {join.compared_as}"
+    role = ", ".join(filter(None, [join.role.value if join.known_role else "", way]))
     return _score(join), join.arrows, role, join.cardinality.words, _decision(join)
-
-
-def _way(join: Join) -> str:
-    """Describe how values are compared; empty if they are compared as written."""
-    return "in two steps" if join.via else join.compared_as and f"as {join.compared_as}"
 
 
 def _score(join: Join) -> str:
@@ -58,12 +54,9 @@ def _score(join: Join) -> str:
 
 
 def _decision(join: Join) -> str:
-    words = [join.verdict.value] if join.verdict else []
-    if join.is_written and not join.band:
-        words.append(WRITTEN)
-    if join.is_hidden:
-        words.append("hidden")
-    return ", ".join(words)
+    verdict = join.verdict.value if join.verdict else ""
+    written = WRITTEN if join.is_written and not join.band else ""
+    return ", ".join(filter(None, [verdict, written, "hidden" if join.is_hidden else ""]))
 
 
 def as_json(joins: Sequence[Join]) -> str:
@@ -74,88 +67,49 @@ def as_json(joins: Sequence[Join]) -> str:
     return visible_json([join_as_json(join) for join in joins])
 
 
-def _decisions_as_json(
-    joins: Sequence[Join],
-    verdict: Verdict | None,
-    undone: Mapping[str, Sequence[Verdict]] | None = None,
-) -> str:
-    """Format joins, and the decision that was just made about them, as JSON.
-
-    Without a `verdict`, decisions were `undone`: those of each join, by its URN.
-    """
-    word = verdict.value if verdict else None
-    records = [{"urn": join.urn, "name": join.name, "decision": word} for join in joins]
-    if undone is None:
-        return visible_json(records)
-    return visible_json([{**each, "undone": undone[str(each["urn"])]} for each in records])
-
-
 def _path_as_table(path: JoinPath) -> str:
     """Format a path of joins as text.
 
     The text lists the tables, the grain of the result, and the joins with the number of rows that
     each makes of one row.
     """
-    lines = [
-        _route(path),
-        f"{number_of(len(path.steps), 'join')} with a combined joinability of {path.strength:.2f}",
-        visible(path.grain_in_words),
-        "",
-        tabulate(
-            [(*_cells(step.join), _factor(step.multiplies_by)) for step in path.steps],
-            headers=(*_HEADERS, "rows per row"),
-            disable_numparse=True,
-        ),
-    ]
-    beside = (
-        *_crosswalks(path.joins),
-        *_choices(path.steps),
-        *(["", *path.rivals_in_words] if path.rivals else []),
-        *_direct(path.direct),
-    )
-    return "\n".join([*lines, *beside])
-
-
-def _route(path: JoinPath) -> str:
-    """List the tables and crosswalks of a path in order."""
     names = [path.tables[0].name]
     for join in path.joins:
         through = [f"crosswalk {join.via[0].table.name}"] if join.via else []
         names += [*through, join.right.table.name]
-    return visible(" → ".join(names))
-
-
-def _crosswalks(joins: Sequence[Join]) -> list[str]:
-    """Describe the two steps of each join through a crosswalk, as lines of text."""
-    steps = [
+    crosswalks = [
         visible(
             f"{join.left} = {join.via[0]}, then {join.via[1]} = {join.right}, through crosswalk "
             f"table {join.via[0].table.name}"
         )
-        for join in joins
+        for join in path.joins
         if join.via
     ]
-    return ["", "Joins in two steps:", *steps] if steps else []
+    choices = [
+        f"{other.arrows} ({_score(other)}) instead of {step.join.arrows}"
+        for step in path.steps
+        for other in step.alternatives
+    ]
+    beside = (
+        (["", "Joins in two steps:"], crosswalks),
+        (["", "Other references between the same tables:"], choices),
+        ([""], path.rivals_in_words),
+        (["", "Direct joins of the first and the last table:"], [*map(join_in_brief, path.direct)]),
+    )
+    rows = [(*_cells(step.join), _factor(step.multiplies_by)) for step in path.steps]
+    lines = [
+        visible(" → ".join(names)),
+        f"{number_of(len(path.steps), 'join')} with a combined joinability of {path.strength:.2f}",
+        visible(path.grain_in_words),
+        "",
+        tabulate(rows, headers=(*_HEADERS, "rows per row"), disable_numparse=True),
+        *(line for title, found in beside if found for line in (*title, *found)),
+    ]
+    return "\n".join(lines)
 
 
 def _factor(multiplies_by: float | None) -> str:
     return "unknown" if multiplies_by is None else f"{multiplies_by:.3g}"
-
-
-def _choices(steps: Sequence[Step]) -> list[str]:
-    """List the alternatives to each join of a path, as lines of text."""
-    choices = [
-        f"{other.arrows} ({_score(other)}) instead of {step.join.arrows}"
-        for step in steps
-        for other in step.alternatives
-    ]
-    return ["", "Other references between the same tables:", *choices] if choices else []
-
-
-def _direct(joins: Sequence[Join]) -> list[str]:
-    """List, as lines of text, the direct joins between a path's first and last table."""
-    names = [join_in_brief(join) for join in joins]
-    return ["", "Direct joins of the first and the last table:", *names] if names else []
 
 
 def _path_as_json(path: JoinPath) -> str:
@@ -175,10 +129,10 @@ def _path_record(path: JoinPath) -> dict[str, Any]:
         "grain": dataset_urn(path.grain) if path.grain else None,
         "multiplies_by": path.multiplies_by,
         "joins": [
-            join_as_json(step.join)
-            | {
+            {
+                **join_as_json(step.join),
                 "multiplies_by": step.multiplies_by,
-                "alternatives": [join_as_json(other) for other in step.alternatives],
+                "alternatives": [*map(join_as_json, step.alternatives)],
             }
             for step in path.steps
         ],
@@ -236,8 +190,7 @@ def accept_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> Non
 
     JOIN is a URN, or a join as `hyperjoin joins` lists it.
     """
-    decide = partial(accept, why=why)
-    _decide(joins, Verdict.ACCEPTED, decide, as_json=output_format == "json")
+    _decide(joins, Verdict.ACCEPTED, partial(accept, why=why), output_format)
 
 
 @click.command("reject")
@@ -249,8 +202,7 @@ def reject_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> Non
 
     JOIN is a URN, or a join as `hyperjoin joins` lists it. DataHub hides rejected joins.
     """
-    decide = partial(reject, why=why)
-    _decide(joins, Verdict.REJECTED, decide, as_json=output_format == "json")
+    _decide(joins, Verdict.REJECTED, partial(reject, why=why), output_format)
 
 
 @click.command("undo")
@@ -262,42 +214,33 @@ def undo_decisions(*, joins: tuple[str, ...], output_format: str) -> None:
     JOIN is a URN, or a join as `hyperjoin joins --all` lists it. DataHub shows rejected joins
     again.
     """
-    undone = {}
-    with connected() as graph:
-        found = _find_joins(graph, joins)
-        for join in found:
-            undone[join.urn] = undo(graph, join.urn)
-            was = " and ".join(verdict.value for verdict in undone[join.urn])
-            if output_format != "json":
-                name = visible(join.name)
-                click.echo(
-                    f"Undone {name}, which was {was}" if was else f"Nobody has decided about {name}"
-                )
-    if output_format == "json":
-        click.echo(_decisions_as_json(found, None, undone))
+    _decide(joins, None, undo, output_format)
 
 
 def _decide(
     names: tuple[str, ...],
-    verdict: Verdict,
-    decide: Callable[[DataHubGraph, str], None],
-    *,
-    as_json: bool,
+    verdict: Verdict | None,
+    decide: Callable[[DataHubGraph, str], tuple[Verdict, ...] | None],
+    output_format: str,
 ) -> None:
+    """Make or undo a decision about joins, and print each; a wrong name changes nothing."""
+    records = []
     with connected() as graph:
-        joins = _find_joins(graph, names)
-        for join in joins:
-            decide(graph, join.urn)
-            if not as_json:
-                click.echo(f"{verdict.value.capitalize()} {visible(join.name)}")
-    if as_json:
-        click.echo(_decisions_as_json(joins, verdict))
-
-
-def _find_joins(graph: DataHubGraph, names: tuple[str, ...]) -> list[Join]:
-    """Find all joins that the user named, so that a wrong name changes nothing."""
-    found = [find_join(graph, name) for name in names]
-    return [*{join.urn: join for join in found}.values()]
+        for join in {join.urn: join for join in [find_join(graph, it) for it in names]}.values():
+            undone, name = decide(graph, join.urn), visible(join.name)
+            if verdict:
+                line = f"{verdict.value.capitalize()} {name}"
+            elif was := " and ".join(each.value for each in undone or ()):
+                line = f"Undone {name}, which was {was}"
+            else:
+                line = f"Nobody has decided about {name}"
+            if output_format != "json":
+                click.echo(line)
+            was_undone = {} if undone is None else {"undone": undone}
+            word = verdict.value if verdict else None
+            records.append({"urn": join.urn, "name": join.name, "decision": word, **was_undone})
+    if output_format == "json":
+        click.echo(visible_json(records))
 
 
 @click.command("path")

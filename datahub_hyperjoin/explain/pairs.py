@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
-from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.explain.errors import SameColumnError, UnknownColumnError
@@ -26,7 +25,6 @@ from datahub_hyperjoin.model.ranking.candidates import candidate_sources
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import (
     NoisyOrScorer,
-    PairScorer,
     PairSignals,
     probabilities_by_signal,
     score_pairs,
@@ -134,37 +132,26 @@ def _explain_rank(
     own = ranker.candidates[row[0]] if len(row) else np.zeros(0, dtype=np.int64)
     own = own[own != NO_CANDIDATE]
     scores = score_pairs(ranker.scorer, np.full(len(own), query), own)
-    score = _score(ranker.scorer, query, candidate)
-    ranks = [
-        each.rank
-        for each in comparison.ranked
-        if (each.query, each.candidate) == (ids[query], ids[candidate])
-    ]
+    ends = ids[query], ids[candidate]
+    ranks = (it.rank for it in comparison.ranked if (it.query, it.candidate) == ends)
+    by_signals, corrected, score = (
+        float(score_pairs(scorer, np.array([query]), np.array([candidate])).item())
+        for scorer in (ranker.signals, ranker.corrected, ranker.scorer)
+    )
+    sources = candidate_sources(ranker.index, comparison.encoding.embeddings, ranker.config)
+    found = [name for name, candidates in sources if candidate in candidates[row]]
     return RankExplanation(
         query=ids[query],
         candidate=ids[candidate],
-        found_by=_found_by(ranker, comparison, row, candidate),
+        found_by=tuple(dict.fromkeys(found)),
         candidates=len(own),
         place=int((scores > score).sum()) + 1 if candidate in own else 0,
-        rank=ranks[0] if ranks else 0,
-        by_signals=_score(ranker.signals, query, candidate),
-        corrected=_score(ranker.corrected, query, candidate),
+        rank=next(ranks, 0),
+        by_signals=by_signals,
+        corrected=corrected,
         by_decisions=score,
         joinability=float(ranker.probability(np.array([score])).item()),
     )
-
-
-def _score(scorer: PairScorer, query: int, candidate: int) -> float:
-    return float(score_pairs(scorer, np.array([query]), np.array([candidate])).item())
-
-
-def _found_by(
-    ranker: Ranker, comparison: LakeComparison, row: Int[np.ndarray, " _"], candidate: int
-) -> tuple[str, ...]:
-    embeddings = comparison.encoding.embeddings
-    sources = candidate_sources(ranker.index, embeddings, ranker.config)
-    found = [name for name, candidates in sources if candidate in candidates[row]]
-    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,10 +196,7 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
         paths = [each.id.path for each in table.columns]
         near = find_near(column, paths) or paths
         raise UnknownColumnError.of_table(column, str(table.table.id), near=near)
-    full_names = {
-        **{title: full for full, title in short.items()},
-        **{full: full for full in columns},
-    }
+    full_names = {title: full for full, title in short.items()} | {full: full for full in columns}
     near = [full_names[text] for text in get_close_matches(name, full_names, n=1)]
     raise UnknownColumnError.named(name, near=near)
 
@@ -258,9 +242,7 @@ def explain_column(
         is_key=is_key,
         # What the catalog declares to be a key is one, whatever its values are like.
         obstacle="" if is_key else obstacle,
-        suggestions=tuple(
-            each for each in comparison.findings.suggestions if each.query == profile.id
-        ),
+        suggestions=tuple(it for it in comparison.findings.suggestions if it.query == profile.id),
     )
 
 
@@ -317,15 +299,14 @@ def explain_pair(
     columns = (explain_column(left, comparison, config), explain_column(right, comparison, config))
     index, catalog = comparison.index, facts.of(pair)
     number = index.lake.index_of
-    if left.id not in number or right.id not in number:
-        opaque = next(each for each in columns if each.column not in number)
+    for opaque in (each for each in columns if each.column not in number):
         objection = f"{opaque.column} cannot be joined: {opaque.obstacle}"
         return PairExplanation(columns=columns, catalog=catalog, objection=objection)
     one, other = number[left.id], number[right.id]
     ranker = Ranker.of(index, comparison.encoding.embeddings, config)
     ranks = tuple(_explain_rank(ranker, comparison, *ends) for ends in ((one, other), (other, one)))
-    joins = {join.pairs: join for join in comparison.findings.joins}
-    join = joins.get((pair,)) or next((each for each in joins.values() if pair in each.pairs), None)
+    joins = [each for each in comparison.findings.joins if pair in each.pairs]
+    join = next((each for each in joins if not each.further), next(iter(joins), None))
     evidence = comparison.measured.get(pair)
     confirmed = confirm_pairs(
         comparison.measured, min_containment=config.ranking.min_containment, accepted=facts.accepted
@@ -364,17 +345,14 @@ def _describe(
     # A column that refers to no key is left out, and if `between`, one that refers to a third
     # column.
     ids, numbers = index.lake.ids, [index.lake.index_of[column] for column in columns]
-
-    def namesakes(number: int, key: int) -> KnownNamesakes | None:
-        is_confirmed = facts.of(pair_of(ids[number], ids[key])).is_confirmed
-        return None if is_confirmed else relations.namesakes_of(number)
-
     return tuple(
         ReferenceExplanation(
             column=ids[number],
             key=ids[key],
             probability=float(relations.probability[number]),
-            namesakes=namesakes(number, key),
+            namesakes=None
+            if facts.of(pair_of(ids[number], ids[key])).is_confirmed
+            else relations.namesakes_of(number),
         )
         for number, key in zip(numbers, relations.key[numbers].tolist(), strict=True)
         if key in numbers or (key != NO_KEY and not between)

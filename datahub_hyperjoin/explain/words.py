@@ -127,14 +127,12 @@ def _verification(evidence: Evidence | None) -> str:
 
 
 def _signals(pair: PairExplanation) -> str:
+    headers = ("signal", "measured", "probability alone", "from")
     rows = [
         (each.name, f"{each.measured:.2f}", f"{each.alone:.2f}", visible(each.source))
         for each in pair.signals
     ]
-    if not rows:
-        return ""
-    headers = ("signal", "measured", "probability alone", "from")
-    return tabulate(rows, headers=headers, disable_numparse=True)
+    return tabulate(rows, headers=headers, disable_numparse=True) if rows else ""
 
 
 def _rank_lines(each: RankExplanation) -> Iterator[str]:

@@ -15,17 +15,15 @@ from pathlib import Path
 from datahub_hyperjoin.errors import UnwritablePathError
 from datahub_hyperjoin.export.errors import ForeignFileError, NoSafeJoinError
 from datahub_hyperjoin.export.names import (
+    NameRule,
     can_quote,
     cube_holds,
-    databricks_holds,
     dbml_holds,
     dbt_holds,
     dialect_of,
-    holds_any,
     lookml_holds,
     metricflow_holds,
     name_parts,
-    snowflake_holds,
 )
 from datahub_hyperjoin.export.schema import (
     DeclaredColumns,
@@ -66,11 +64,6 @@ class ExportFormat(str, Enum):
     MERMAID = "mermaid"
     SQLALCHEMY = "sqlalchemy"
 
-    @property
-    def comment(self) -> str:
-        """The characters that start a comment in this format."""
-        return _FORMATS[self].comment
-
 
 @dataclass(frozen=True)
 class _Format:
@@ -78,9 +71,7 @@ class _Format:
 
     write: Callable[[JoinSchema], str]
 
-    holds: Callable[[str, str], bool]
-    """Whether the format can hold a name, given sqlglot's name of its table's dialect."""
-
+    holds: NameRule
     comment: str = "#"
 
     composite: bool = True
@@ -92,22 +83,30 @@ class _Format:
     """Whether the format can hold a key beside the primary key."""
 
 
+def _snowflake_holds(name: str, _: str) -> bool:
+    return can_quote(name, "snowflake")
+
+
 _FORMATS = {
     ExportFormat.OSSIE: _Format(to_ossie, can_quote),
     ExportFormat.DBT_TESTS: _Format(to_dbt_tests, dbt_holds, composite=False),
     ExportFormat.METRICFLOW: _Format(
         to_metricflow, metricflow_holds, composite=False, self_reference=False
     ),
-    ExportFormat.SNOWFLAKE_SEMANTIC_VIEW: _Format(to_semantic_view, snowflake_holds, "--"),
-    ExportFormat.SNOWFLAKE_CONSTRAINTS: _Format(to_snowflake_constraints, snowflake_holds, "--"),
+    ExportFormat.SNOWFLAKE_SEMANTIC_VIEW: _Format(to_semantic_view, _snowflake_holds, "--"),
+    ExportFormat.SNOWFLAKE_CONSTRAINTS: _Format(to_snowflake_constraints, _snowflake_holds, "--"),
     ExportFormat.DATABRICKS_CONSTRAINTS: _Format(
-        to_databricks_constraints, databricks_holds, "--", second_key=False
+        to_databricks_constraints,
+        lambda name, _: can_quote(name, "databricks"),
+        "--",
+        second_key=False,
     ),
     ExportFormat.LOOKML: _Format(to_lookml, lookml_holds),
     ExportFormat.CUBE: _Format(to_cube, cube_holds),
     ExportFormat.DBML: _Format(to_dbml, dbml_holds, "//"),
-    ExportFormat.MERMAID: _Format(to_mermaid, holds_any, "%%"),
-    ExportFormat.SQLALCHEMY: _Format(to_sqlalchemy, holds_any),
+    # Both escape every name.
+    ExportFormat.MERMAID: _Format(to_mermaid, lambda name, _: bool(name), "%%"),
+    ExportFormat.SQLALCHEMY: _Format(to_sqlalchemy, lambda name, _: bool(name)),
 }
 
 _NOTHING_DECLARED = DeclaredColumns()
@@ -150,15 +149,20 @@ def export_joins(
         NoSafeJoinError: No join is left.
     """
     safe, left_out = select_safe(best_first(joins))
-    declared = _without_unheld_keys(declared, export_format)
+    # Declared keys whose columns the format cannot hold are left out.
+    held_keys = {
+        table: key
+        for table, key in declared.primary_keys.items()
+        if _holds(table, key, export_format)
+    }
+    declared = replace(declared, primary_keys=held_keys)
     primary_keys = {table: keys[0] for table, keys in rank_keys(safe, declared).items()}
     held, unheld = [], []
     for join in safe:
         reason = reason_left_out(join, export_format, primary_keys)
-        if reason is LeftOut.NAMES:
-            unheld.append(join.condition)
         if reason:
             left_out[reason] += 1
+            unheld += [join.condition] if reason is LeftOut.NAMES else []
         else:
             held.append(join)
     if not held:
@@ -174,7 +178,8 @@ def reason_left_out(
 ) -> LeftOut | None:
     """Return why a format cannot express a safe join; None if it can."""
     known = _FORMATS[export_format]
-    if not _holds_names(join, export_format):
+    sides = ((join.referring, join.referring_columns), (join.referenced, join.referenced_columns))
+    if not all(_holds(*side, export_format) for side in sides):
         return LeftOut.NAMES
     if not known.composite and len(join.columns) > 1:
         return LeftOut.COMPOSITE
@@ -183,22 +188,6 @@ def reason_left_out(
     if not known.second_key and join.referenced_columns != primary_keys[join.referenced]:
         return LeftOut.SECOND_KEY
     return None
-
-
-def _without_unheld_keys(declared: DeclaredColumns, export_format: ExportFormat) -> DeclaredColumns:
-    """Leave out the declared keys whose columns a format cannot hold."""
-    keys = {
-        table: key
-        for table, key in declared.primary_keys.items()
-        if _holds(table, key, export_format)
-    }
-    return replace(declared, primary_keys=keys)
-
-
-def _holds_names(join: SafeJoin, export_format: ExportFormat) -> bool:
-    return _holds(join.referring, join.referring_columns, export_format) and _holds(
-        join.referenced, join.referenced_columns, export_format
-    )
 
 
 def _holds(table: TableId, columns: KeyColumns, export_format: ExportFormat) -> bool:
@@ -224,7 +213,7 @@ def precede_with_checksum(exported: Exported, export_format: ExportFormat) -> st
 def _first_line(text: str, export_format: ExportFormat) -> str:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     command = f"hyperjoin export --format {export_format.value}"
-    return f"{export_format.comment} Written by `{command}`, checksum {digest}"
+    return f"{_FORMATS[export_format].comment} Written by `{command}`, checksum {digest}"
 
 
 def write_export(path: Path, text: str, export_format: ExportFormat) -> None:

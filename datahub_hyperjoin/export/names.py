@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from threading import get_ident
@@ -203,37 +203,25 @@ def _numbered(names: Sequence[str], used: set[str]) -> list[str]:
 
 
 # Many formats put names into templates, or between quotes that know no escapes. There, a name could
-# end the text around it, and what follows would be read as instructions. Each function below gets a
+# end the text around it, and what follows would be read as instructions. Each rule below gets a
 # name as DataHub writes it, and sqlglot's name of its table's dialect.
 
-_JINJA = re.compile(r"\{[{%#]")
-_LOOKML = re.compile(r";;|\{[{%]|[$@]\{")
+NameRule = Callable[[str, str], bool]
+"""Whether a format can hold a name, given sqlglot's name of its table's dialect."""
+
 _LINE_BREAKS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029"
-_CUBE = re.compile(rf"[{{}}\\{_LINE_BREAKS}]")
 _DBML = re.compile(rf'["\\\0\ud800-\udfff{_LINE_BREAKS}]')
 
 
-def holds_any(name: str, dialect: str) -> bool:
-    """Return True, for formats that escape every name."""
-    del dialect
-    return bool(name)
+def _without(pattern: str) -> NameRule:
+    """Return the rule of a format that holds what SQL can quote, except names with a pattern."""
+    refused = re.compile(pattern)
+    return lambda name, dialect: can_quote(name, dialect) and not refused.search(name)
 
 
-def snowflake_holds(name: str, dialect: str) -> bool:
-    """Return whether Snowflake's SQL can hold a name."""
-    del dialect
-    return can_quote(name, "snowflake")
-
-
-def databricks_holds(name: str, dialect: str) -> bool:
-    """Return whether the SQL of Databricks can hold a name."""
-    del dialect
-    return can_quote(name, "databricks")
-
-
-def metricflow_holds(name: str, dialect: str) -> bool:
-    """Return whether MetricFlow can hold a name: dbt runs Jinja in every text."""
-    return can_quote(name, dialect) and not _JINJA.search(name)
+metricflow_holds = _without(r"\{[{%#]")  # dbt runs Jinja in every text
+lookml_holds = _without(r";;|\{[{%]|[$@]\{")  # `;;` ends SQL, and braces are a template
+cube_holds = _without(rf"[{{}}\\{_LINE_BREAKS}]")  # it reads SQL as a formatted string of Python
 
 
 def dbt_holds(name: str, dialect: str) -> bool:
@@ -242,17 +230,6 @@ def dbt_holds(name: str, dialect: str) -> bool:
     return metricflow_holds(name, dialect) and written.lower() == name.lower()
 
 
-def lookml_holds(name: str, dialect: str) -> bool:
-    """Return whether LookML can hold a name, of which `;;` ends SQL and braces are a template."""
-    return can_quote(name, dialect) and not _LOOKML.search(name)
-
-
-def cube_holds(name: str, dialect: str) -> bool:
-    """Return whether Cube can hold a name: it reads SQL as a formatted string of Python."""
-    return can_quote(name, dialect) and not _CUBE.search(name)
-
-
-def dbml_holds(name: str, dialect: str) -> bool:
+def dbml_holds(name: str, _: str) -> bool:
     """Return whether DBML can hold a name: its readers disagree on escapes and outer spaces."""
-    del dialect
     return bool(name) and name == name.strip() and not _DBML.search(name)

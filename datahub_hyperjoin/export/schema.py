@@ -5,11 +5,11 @@ references to a key and one-to-one joins are exported. All other joins are left 
 reason.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from datahub_hyperjoin.export.names import distinct_names, identifier, name_parts
 from datahub_hyperjoin.joins import MIN_SCORE, Cardinality, Join, Role, is_safe
@@ -19,8 +19,6 @@ from datahub_hyperjoin.visible import visible
 
 if TYPE_CHECKING:
     from datahub.ingestion.graph.client import DataHubGraph
-
-    from datahub_hyperjoin.catalog.datasets import Dataset
 
 
 class LeftOut(str, Enum):
@@ -75,6 +73,11 @@ class SafeJoin:
         return tuple(referenced for _, referenced in self.columns)
 
     @property
+    def kind(self) -> str:
+        """`one_to_one` or `many_to_one`, from the referring table to the referenced one."""
+        return "one_to_one" if self.is_one_to_one else "many_to_one"
+
+    @property
     def is_one_to_one(self) -> bool:
         """Whether the values of the referring columns are unique, too."""
         # Of a reference, one row may refer to each key today, and several tomorrow.
@@ -89,12 +92,10 @@ class SafeJoin:
     @property
     def condition(self) -> str:
         """The join condition for people, with names made visible."""
-        return visible(
-            " and ".join(
-                f"{self.referring}.{referring} = {self.referenced}.{referenced}"
-                for referring, referenced in self.columns
-            )
+        sides = (
+            f"{self.referring}.{left} = {self.referenced}.{right}" for left, right in self.columns
         )
+        return visible(" and ".join(sides))
 
     @property
     def is_complete(self) -> bool:
@@ -217,6 +218,17 @@ class ExportedTable:
     unique_keys: tuple[KeyColumns, ...] = ()
     """The keys to which joins lead, except the primary key."""
 
+    def keys(self, primary: str, unique: str) -> list[tuple[KeyColumns, str]]:
+        """List the keys of the table, each with the format's word for its kind."""
+        keys = [(self.primary_key, primary), *((key, unique) for key in self.unique_keys)]
+        return [(key, kind) for key, kind in keys if key]
+
+    @property
+    def column_names(self) -> dict[str, str]:
+        """The columns' names, for formats that hold no others than `identifier` makes."""
+        names = distinct_names([[identifier(path)] for path in self.columns])
+        return dict(zip(self.columns, names, strict=True))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedJoin:
@@ -273,10 +285,10 @@ def build_schema(joins: Iterable[SafeJoin], declared: DeclaredColumns) -> JoinSc
 
 
 def _grouped(items: Iterable[_Item], table_of: Callable[[_Item], TableId]) -> _ByTable[_Item]:
-    groups: defaultdict[TableId, list[_Item]] = defaultdict(list)
+    groups: _ByTable[_Item] = {}
     for item in items:
-        groups[table_of(item)].append(item)
-    return dict(groups)
+        groups.setdefault(table_of(item), []).append(item)
+    return groups
 
 
 def _tables(
@@ -317,11 +329,12 @@ def rank_keys(
     ranked = {table: [tuple(sorted(key))] for table, key in declared.primary_keys.items()}
     for table, referring in _grouped(joins, lambda join: join.referenced).items():
         counts = Counter(join.referenced_columns for join in referring)
-        columns = {
-            path: declared.types.get(ColumnId(table, path)) for key in counts for path in key
-        }
         # Of keys that are used alike, a number identifies rows, and a text rather describes them.
-        numbers = {path for path, kind in columns.items() if kind is DataType.INTEGER}
+        numbers = {
+            path
+            for path in set().union(*counts)
+            if declared.types.get(ColumnId(table, path)) is DataType.INTEGER
+        }
         order = [(-counts[key], len(key), not numbers.issuperset(key), key) for key in counts]
         keys = [key for *_, key in sorted(order)]
         ranked[table] = [*dict.fromkeys([*ranked.get(table, []), *keys])]
@@ -356,20 +369,44 @@ def _join_names(join: SafeJoin, tables: Mapping[TableId, ExportedTable]) -> list
 
 def _role_names(join: SafeJoin, tables: Mapping[TableId, ExportedTable]) -> list[str]:
     start, end = tables[join.referring].name, tables[join.referenced].name
-    return [
-        identifier(end, *join.referring_columns),
-        identifier(end, start, *join.referring_columns),
-        identifier(end, start, *join.referring_columns, *join.referenced_columns),
-    ]
+    columns = join.referring_columns
+    longest = identifier(end, start, *columns, *join.referenced_columns)
+    return [identifier(end, *columns), identifier(end, start, *columns), longest]
 
 
 _LESS_THAN_ALL = 99.9
 
 
+class TypeNames(NamedTuple):
+    """What the formats call a data type; empty if a format leaves the type out."""
+
+    lookml: str = "string"
+    cube: str = "string"
+    ossie: str = ""
+    sqlalchemy: str = ""
+
+
+_UNTYPED = TypeNames()
+_TYPE_NAMES = {
+    DataType.TEXT: TypeNames("string", "string", "String", "Text"),
+    DataType.INTEGER: TypeNames("number", "number", "Integer", "BigInteger"),
+    DataType.DECIMAL: TypeNames("number", "number", "Decimal", "Numeric"),
+    DataType.BOOLEAN: TypeNames("yesno", "boolean", "Boolean", "Boolean"),
+    DataType.DATE: TypeNames("date", "time", "Date", "Date"),
+    DataType.TIMESTAMP: TypeNames("date_time", "time", "DateTime", "DateTime"),
+    DataType.BINARY: TypeNames(sqlalchemy="LargeBinary"),
+}
+
+
+def type_names(kind: DataType | None) -> TypeNames:
+    """Return what the formats call a data type."""
+    return _TYPE_NAMES.get(kind, _UNTYPED) if kind else _UNTYPED
+
+
 def describe_evidence(join: SafeJoin) -> str:
     """Describe a join's evidence in one line."""
     words = [
-        "one-to-one" if join.is_one_to_one else "many-to-one",
+        join.kind.replace("_", "-"),
         *([_share(join.containment)] if join.containment is not None else []),
         *([f"joinability {join.join.score:.2f}"] if join.join.score is not None else []),
         *(["confirmed by people or the catalog"] if join.is_confirmed else []),
@@ -415,16 +452,12 @@ def read_declared(graph: "DataHubGraph", joins: Iterable[Join]) -> DeclaredColum
 
     urns = sorted({dataset_urn(table) for join in joins for table in join.tables})
     entities = fetch(graph, "dataset", urns, [SchemaMetadataClass.ASPECT_NAME])
-    read = [dataset_of(urn, aspects) for urn, aspects in entities.items()]
-    datasets = [dataset for dataset in read if dataset]
+    datasets = [*filter(None, (dataset_of(urn, aspects) for urn, aspects in entities.items()))]
     return DeclaredColumns(
-        types={column: kind for dataset in datasets for column, kind in _types(dataset)},
-        primary_keys={
-            dataset.table: dataset.primary_key for dataset in datasets if dataset.primary_key
+        types={
+            ColumnId(dataset.table, path): kind
+            for dataset in datasets
+            for (path, _), kind in zip(dataset.columns, dataset.types, strict=True)
         },
+        primary_keys={it.table: it.primary_key for it in datasets if it.primary_key},
     )
-
-
-def _types(dataset: "Dataset") -> Iterable[tuple[ColumnId, DataType]]:
-    paths = (ColumnId(dataset.table, path) for path, _ in dataset.columns)
-    return zip(paths, dataset.types, strict=True)

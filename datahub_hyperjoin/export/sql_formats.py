@@ -1,6 +1,5 @@
 """Export joins as SQL: keys that databases store, and do not enforce, and a semantic view."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from datahub_hyperjoin.export.names import identifier, quoted_list, quoted_name, quoted_path
@@ -34,41 +33,37 @@ def to_databricks_constraints(schema: JoinSchema) -> str:
 def _keys(schema: JoinSchema, dialect: str) -> Iterator[str]:
     """Yield the statements that declare the referenced keys."""
     # Keys that the catalog already declares are left out.
-    for table in schema.tables:
-        is_declared = table.is_declared and table.id.platform == dialect
-        for key in dict.fromkeys(join.join.referenced_columns for join in schema.joins_to(table)):
-            if not (is_declared and key == table.primary_key):
-                yield _key(schema, table, key, dialect)
-
-
-def _key(schema: JoinSchema, table: ExportedTable, key: KeyColumns, dialect: str) -> str:
-    joins = [join for join in schema.joins_to(table) if join.join.referenced_columns == key]
-    name = quoted_name(identifier(table.name, *key, "key"), dialect)
     kind = "PRIMARY KEY" if dialect == "databricks" else "UNIQUE"
-    return (
-        f"ALTER TABLE {quoted_path(table.path, dialect)} ADD CONSTRAINT {name} {kind} "
-        f"{quoted_list(key, dialect)} {_option(reliable=any(map(is_reliable, joins)))};\n"
-    )
+    for table in schema.tables:
+        reliable: dict[KeyColumns, bool] = {}
+        for join in schema.joins_to(table):
+            key = join.join.referenced_columns
+            reliable[key] = reliable.get(key, False) or is_reliable(join)
+        if table.is_declared and table.id.platform == dialect:
+            reliable.pop(table.primary_key, None)
+        for key, is_rely in reliable.items():
+            name = identifier(table.name, *key, "key")
+            constraint = f"{kind} {quoted_list(key, dialect)}"
+            yield _constrain(table, name, constraint, dialect, reliable=is_rely)
 
 
 def _foreign_keys(schema: JoinSchema, dialect: str) -> Iterator[str]:
     for join in schema.joins:
-        yield f"-- {describe_evidence(join.join)}\n{_foreign_key(join, dialect)}"
+        left, right = join.join.referring_columns, join.join.referenced_columns
+        referenced = f"{quoted_path(join.referenced.path, dialect)} {quoted_list(right, dialect)}"
+        key = f"FOREIGN KEY {quoted_list(left, dialect)} REFERENCES {referenced}"
+        added = _constrain(join.referring, join.name, key, dialect, reliable=is_reliable(join))
+        yield f"-- {describe_evidence(join.join)}\n{added}"
 
 
-def _foreign_key(named: NamedJoin, dialect: str) -> str:
-    columns = quoted_list(named.join.referenced_columns, dialect)
+def _constrain(
+    table: ExportedTable, name: str, constraint: str, dialect: str, *, reliable: bool
+) -> str:
     return (
-        f"ALTER TABLE {quoted_path(named.referring.path, dialect)} "
-        f"ADD CONSTRAINT {quoted_name(named.name, dialect)} "
-        f"FOREIGN KEY {quoted_list(named.join.referring_columns, dialect)} "
-        f"REFERENCES {quoted_path(named.referenced.path, dialect)} {columns} "
-        f"{_option(reliable=is_reliable(named))};\n"
+        f"ALTER TABLE {quoted_path(table.path, dialect)} ADD CONSTRAINT "
+        f"{quoted_name(name, dialect)} {constraint} NOT ENFORCED "
+        f"{'RELY' if reliable else 'NORELY'};\n"
     )
-
-
-def _option(*, reliable: bool) -> str:
-    return f"NOT ENFORCED {'RELY' if reliable else 'NORELY'}"
 
 
 _DIALECT = "snowflake"
@@ -104,30 +99,22 @@ def _clause(name: str, lines: list[str]) -> str:
 
 def _targets(schema: JoinSchema) -> dict[str, str]:
     """Map the name of each join to the logical table that the join refers to."""
-    leads_to: defaultdict[str, set[str]] = defaultdict(set)
-    targets = {}
+    reached, targets = {table.name: {table.name} for table in schema.tables}, {}
     for join in schema.joins:
         start, end = join.referring.name, join.referenced.name
-        if join.needs_role or start in _reached(leads_to, end):
+        if join.needs_role or start in reached[end]:
             targets[join.name] = join.role_name
         else:
             targets[join.name] = end
-            leads_to[start].add(end)
+            for names in reached.values():
+                if start in names:
+                    names.update(reached[end])
     return targets
 
 
-def _reached(leads_to: dict[str, set[str]], start: str) -> set[str]:
-    reached, frontier = {start}, [start]
-    while frontier:
-        found = leads_to[frontier.pop()] - reached
-        reached |= found
-        frontier += found
-    return reached
-
-
 def _logical_table(name: str, table: ExportedTable) -> str:
-    keys = [("PRIMARY KEY", table.primary_key), *(("UNIQUE", key) for key in table.unique_keys)]
-    words = [f"{kind} {quoted_list(key, _DIALECT)}" for kind, key in keys if key]
+    keys = table.keys("PRIMARY KEY", "UNIQUE")
+    words = [f"{kind} {quoted_list(key, _DIALECT)}" for key, kind in keys]
     return " ".join([quoted_name(name, _DIALECT), "AS", quoted_path(table.path, _DIALECT), *words])
 
 

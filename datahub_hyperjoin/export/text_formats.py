@@ -2,12 +2,11 @@
 
 import json
 import keyword
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from datahub_hyperjoin.export.names import (
     dialect_of,
-    distinct_names,
-    identifier,
     quoted_name,
     quoted_path,
 )
@@ -17,80 +16,53 @@ from datahub_hyperjoin.export.schema import (
     KeyColumns,
     NamedJoin,
     describe_evidence,
+    type_names,
 )
-from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.visible import visible
-
-_LOOKML_TYPES: Mapping[DataType | None, str] = {
-    DataType.INTEGER: "number",
-    DataType.DECIMAL: "number",
-    DataType.BOOLEAN: "yesno",
-    DataType.DATE: "date",
-    DataType.TIMESTAMP: "date_time",
-}
 
 
 def to_lookml(schema: JoinSchema) -> str:
     """Write the tables as LookML `view` blocks, and the joins as `explore` blocks."""
     # Each table that refers to others is an explore with a join for each reference.
-    views = [_view(table) for table in schema.tables]
+    views = ["\n".join(_view(table)) for table in schema.tables]
     explores = [
-        _explore(table, schema.joins_from(table))
+        "\n".join([f"explore: {table.name} {{", *_flat(map(_lookml_join, joins)), "}\n"])
         for table in schema.tables
-        if schema.joins_from(table)
+        if (joins := schema.joins_from(table))
     ]
     return "\n".join([*views, *explores])
 
 
-def _view(table: ExportedTable) -> str:
-    dialect = dialect_of(table.id)
-    lines = [
-        f"view: {table.name} {{",
-        f"  sql_table_name: {quoted_path(table.path, dialect)} ;;",
-        *(line for path in table.columns for line in _dimension(table, path, dialect)),
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+_flat = chain.from_iterable
 
 
-def _dimension(table: ExportedTable, path: str, dialect: str) -> Iterator[str]:
-    kind = table.columns[path]
-    yield f"  dimension: {_dimension_names(table)[path]} {{"
-    if table.primary_key == (path,):
-        yield "    primary_key: yes"
-    yield f"    type: {_LOOKML_TYPES.get(kind, 'string')}"
-    yield f"    sql: ${{TABLE}}.{quoted_name(path, dialect)} ;;"
-    yield "  }"
-
-
-def _dimension_names(table: ExportedTable) -> dict[str, str]:
-    names = distinct_names([[identifier(path)] for path in table.columns])
-    return dict(zip(table.columns, names, strict=True))
-
-
-def _explore(table: ExportedTable, joins: Sequence[NamedJoin]) -> str:
-    lines = [
-        f"explore: {table.name} {{",
-        *(line for join in joins for line in _lookml_join(join)),
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+def _view(table: ExportedTable) -> Iterator[str]:
+    dialect, names = dialect_of(table.id), table.column_names
+    yield f"view: {table.name} {{"
+    yield f"  sql_table_name: {quoted_path(table.path, dialect)} ;;"
+    for path, kind in table.columns.items():
+        yield f"  dimension: {names[path]} {{"
+        if table.primary_key == (path,):
+            yield "    primary_key: yes"
+        yield f"    type: {type_names(kind).lookml}"
+        yield f"    sql: ${{TABLE}}.{quoted_name(path, dialect)} ;;"
+        yield "  }"
+    yield "}\n"
 
 
 def _lookml_join(named: NamedJoin) -> Iterator[str]:
-    kind = "one_to_one" if named.join.is_one_to_one else "many_to_one"
     yield f"  # {describe_evidence(named.join)}"
     yield f"  join: {named.alias} {{"
     if named.needs_role:
         yield f"    from: {named.referenced.name}"
     yield "    type: left_outer"
-    yield f"    relationship: {kind}"
+    yield f"    relationship: {named.join.kind}"
     yield f"    sql_on: {_condition(named)} ;;"
     yield "  }"
 
 
 def _condition(named: NamedJoin) -> str:
-    left, right = _dimension_names(named.referring), _dimension_names(named.referenced)
+    left, right = named.referring.column_names, named.referenced.column_names
     return " AND ".join(
         f"${{{named.referring.name}.{left[referring]}}} = ${{{named.alias}.{right[referenced]}}}"
         for referring, referenced in named.join.columns
@@ -109,18 +81,13 @@ def _dbml_table(table: ExportedTable) -> Iterator[str]:
         settings = {(path,) == table.primary_key: "pk", (path,) in table.unique_keys: "unique"}
         mark = f" [{settings[True]}]" if True in settings else ""
         yield f"  {_quoted(path)} {kind.value if kind else 'unknown'}{mark}"
-    yield from _indexes(table)
-    yield f"  Note: {_dbml_text(visible(table.id.name))}"
-    yield "}\n"
-
-
-def _indexes(table: ExportedTable) -> Iterator[str]:
-    keys = [(table.primary_key, "pk"), *((key, "unique") for key in table.unique_keys)]
-    composite = [(key, mark) for key, mark in keys if len(key) > 1]
+    composite = [(key, mark) for key, mark in table.keys("pk", "unique") if len(key) > 1]
     if composite:
         yield "  indexes {"
         yield from (f"    {_columns(key)} [{mark}]" for key, mark in composite)
         yield "  }"
+    yield f"  Note: {_dbml_text(visible(table.id.name))}"
+    yield "}\n"
 
 
 def _reference(named: NamedJoin) -> str:
@@ -159,20 +126,17 @@ escapes of characters that are not seen."""
 
 def to_mermaid(schema: JoinSchema) -> str:
     """Write the tables and joins as a Mermaid entity relationship diagram."""
-    lines = [
-        "erDiagram",
-        *(line for table in schema.tables for line in _entity(schema, table)),
-        *map(_relationship, schema.joins),
-    ]
-    return "\n".join(lines) + "\n"
+    entities = _flat(_entity(schema, table) for table in schema.tables)
+    return _lines(["erDiagram", *entities, *map(_relationship, schema.joins)])
 
 
 def _entity(schema: JoinSchema, table: ExportedTable) -> Iterator[str]:
     referring = {path for join in schema.joins_from(table) for path in join.join.referring_columns}
     unique = {path for key in table.unique_keys for path in key if len(key) == 1}
-    names = distinct_names([[identifier(path)] for path in table.columns])
+    names = table.column_names
     yield f"    {table.name} {{"
-    for name, (path, kind) in zip(names, table.columns.items(), strict=True):
+    for path, kind in table.columns.items():
+        name = names[path]
         roles = {"PK": table.primary_key, "FK": referring, "UK": unique}
         keys = ", ".join(key for key, columns in roles.items() if path in columns)
         comment = "" if name == path else f'"{_plain(path)}"'
@@ -184,9 +148,7 @@ def _entity(schema: JoinSchema, table: ExportedTable) -> Iterator[str]:
 def _relationship(named: NamedJoin) -> str:
     left = "|o" if named.join.is_one_to_one else "}o"
     right = "||" if named.join.keeps_rows else "o|"
-    condition = " and ".join(
-        f"{referring} = {referenced}" for referring, referenced in named.join.columns
-    )
+    condition = " and ".join(map(" = ".join, named.join.columns))
     start, end = named.referring.name, named.referenced.name
     return f'    {start} {left}--{right} {end} : "{_plain(condition)}"'
 
@@ -195,16 +157,6 @@ def _plain(text: str) -> str:
     """Write the characters that would end a quoted text or change its meaning as entities."""
     return visible(text.translate(_ENTITIES))
 
-
-_SQLALCHEMY_TYPES: Mapping[DataType | None, str] = {
-    DataType.TEXT: "Text",
-    DataType.INTEGER: "BigInteger",
-    DataType.DECIMAL: "Numeric",
-    DataType.BOOLEAN: "Boolean",
-    DataType.DATE: "Date",
-    DataType.TIMESTAMP: "DateTime",
-    DataType.BINARY: "LargeBinary",
-}
 
 _START = '''\
 """Tables and the joins that repeat none of their rows."""
@@ -237,15 +189,13 @@ def joins() -> dict[str, sa.Join]:
 
 def to_sqlalchemy(schema: JoinSchema) -> str:
     """Write a Python module with SQLAlchemy tables, foreign keys and joins."""
-    tables = [line for table in schema.tables for line in _alchemy_table(table)]
-    keys = [line for join in schema.joins for line in _foreign_key(join)]
+    tables, keys = map(_alchemy_table, schema.tables), map(_foreign_key, schema.joins)
     aliases = [_alias(join) for join in schema.joins if join.needs_role]
-    joins = [line for join in schema.joins for line in _alchemy_join(join)]
-    body = "\n".join([*aliases, "    return {", *joins, "    }"])
-    return f"{_START}{_lines([*tables, *keys])}{_REFLECT}{body}\n"
+    body = [*aliases, "    return {", *_flat(map(_alchemy_join, schema.joins)), "    }"]
+    return f"{_START}{_lines(_flat([*tables, *keys]))}{_REFLECT}{_lines(body)}"
 
 
-def _lines(lines: list[str]) -> str:
+def _lines(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -268,8 +218,8 @@ def _alchemy_table(table: ExportedTable) -> Iterator[str]:
     yield f"    {_quote(table.path[-1])},"
     yield "    metadata,"
     for path, kind in table.columns.items():
-        written = f", sa.{_SQLALCHEMY_TYPES[kind]}" if kind in _SQLALCHEMY_TYPES else ""
-        yield f"    sa.Column({_quote(path)}{written}),"
+        written = type_names(kind).sqlalchemy
+        yield f"    sa.Column({_quote(path)}{f', sa.{written}' if written else ''}),"
     if table.primary_key:
         yield f"    sa.PrimaryKeyConstraint({_texts(table.primary_key)}),"
     yield from (f"    sa.UniqueConstraint({_texts(key)})," for key in table.unique_keys)

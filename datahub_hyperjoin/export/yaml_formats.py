@@ -8,8 +8,6 @@ import yaml
 
 from datahub_hyperjoin.export.names import (
     dialect_of,
-    distinct_names,
-    identifier,
     needs_quotes,
     quoted_name,
     quoted_path,
@@ -21,8 +19,8 @@ from datahub_hyperjoin.export.schema import (
     NamedJoin,
     describe_evidence,
     list_evidence,
+    type_names,
 )
-from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.visible import visible, visible_lines
 
 
@@ -50,15 +48,6 @@ _MODEL = "suggested_joins"
 _DIALECTS = {"snowflake": "SNOWFLAKE", "databricks": "DATABRICKS", "bigquery": "BIGQUERY"}
 """Ossie's names of SQL dialects, by sqlglot's names; all other dialects are labelled `ANSI_SQL`."""
 
-_OSSIE_TYPES: Mapping[DataType | None, str] = {
-    DataType.TEXT: "String",
-    DataType.INTEGER: "Integer",
-    DataType.DECIMAL: "Decimal",
-    DataType.BOOLEAN: "Boolean",
-    DataType.DATE: "Date",
-    DataType.TIMESTAMP: "DateTime",
-}
-
 
 def to_ossie(schema: JoinSchema) -> str:
     """Write the joins as relationships of an Apache Ossie semantic model."""
@@ -68,15 +57,11 @@ def to_ossie(schema: JoinSchema) -> str:
         "datasets": [_dataset(table) for table in schema.tables],
         "relationships": [_relationship(join) for join in schema.joins],
     }
-    document = {"version": _VERSION, "semantic_model": [model]}
-    return _write_yaml(document)
+    return _write_yaml({"version": _VERSION, "semantic_model": [model]})
 
 
 def _dataset(table: ExportedTable) -> dict[str, Any]:
-    keys = {
-        "primary_key": [*table.primary_key],
-        "unique_keys": [[*key] for key in table.unique_keys],
-    }
+    keys = {"primary_key": [*table.primary_key], "unique_keys": [*map(list, table.unique_keys)]}
     return {
         "name": table.name,
         "source": ".".join(table.path),
@@ -87,14 +72,17 @@ def _dataset(table: ExportedTable) -> dict[str, Any]:
 
 def _field(table: ExportedTable, path: str) -> dict[str, Any]:
     dialect = dialect_of(table.id)
-    # Converters move unquoted names to databases that write them in another case.
-    written = (
-        quoted_name(path, dialect if dialect in _DIALECTS else "") if needs_quotes(path) else path
-    )
+    written = _if_needed(path, dialect if dialect in _DIALECTS else "")
     expression = {"dialect": _DIALECTS.get(dialect, "ANSI_SQL"), "expression": written}
-    kind = table.columns[path]
-    datatype = {"datatype": _OSSIE_TYPES[kind]} if kind in _OSSIE_TYPES else {}
+    kind = type_names(table.columns[path]).ossie
+    datatype = {"datatype": kind} if kind else {}
     return {"name": path, "expression": {"dialects": [expression]}, **datatype}
+
+
+def _if_needed(path: str, dialect: str) -> str:
+    """Quote a name only if SQL needs that, since tools move names to other databases."""
+    # They write unquoted names in another case.
+    return quoted_name(path, dialect) if needs_quotes(path) else path
 
 
 def _relationship(named: NamedJoin) -> dict[str, Any]:
@@ -123,8 +111,7 @@ def to_dbt_tests(schema: JoinSchema) -> str:
     """Write the joins as dbt's `relationships` tests, and the keys as `unique` tests."""
     # If some values of a join have no match, its test only warns.
     models = [{"name": table.name, "columns": _columns(schema, table)} for table in schema.tables]
-    document = {"version": 2, "models": models}
-    return _write_yaml(document)
+    return _write_yaml({"version": 2, "models": models})
 
 
 def _columns(schema: JoinSchema, table: ExportedTable) -> list[dict[str, Any]]:
@@ -142,7 +129,7 @@ def _columns(schema: JoinSchema, table: ExportedTable) -> list[dict[str, Any]]:
 
 def _test(named: NamedJoin) -> dict[str, Any]:
     (path,) = named.join.referenced_columns
-    field = quoted_name(path, dialect_of(named.referenced.id)) if needs_quotes(path) else path
+    field = _if_needed(path, dialect_of(named.referenced.id))
     severity = "error" if named.join.is_complete else "warn"
     return {
         "relationships": {
@@ -162,15 +149,16 @@ def to_metricflow(schema: JoinSchema) -> str:
         {"name": table.name, "model": f"ref('{table.name}')", "entities": _entities(schema, table)}
         for table in schema.tables
     ]
-    document = {"semantic_models": models}
-    return _write_yaml(document)
+    return _write_yaml({"semantic_models": models})
 
 
 def _entities(schema: JoinSchema, table: ExportedTable) -> list[dict[str, Any]]:
+    is_primary = len(table.primary_key) == 1
+    primary = [_entity(table, table.name, "primary", table.primary_key)] if is_primary else []
     own = {
-        _entity_name(join): _entity(table, _entity_name(join), "unique", _key(join))
+        name: _entity(table, name, "unique", join.join.referenced_columns)
         for join in schema.joins_to(table)
-        if _entity_name(join) != table.name
+        if (name := _entity_name(join)) != table.name
     }
     foreign = [
         _entity(
@@ -182,22 +170,12 @@ def _entities(schema: JoinSchema, table: ExportedTable) -> list[dict[str, Any]]:
         )
         for join in schema.joins_from(table)
     ]
-    return [*_primary(table), *own.values(), *foreign]
-
-
-def _primary(table: ExportedTable) -> list[dict[str, Any]]:
-    if len(table.primary_key) != 1:
-        return []
-    return [_entity(table, table.name, "primary", table.primary_key)]
+    return [*primary, *own.values(), *foreign]
 
 
 def _entity_name(named: NamedJoin) -> str:
-    is_primary = _key(named) == named.referenced.primary_key
+    is_primary = named.join.referenced_columns == named.referenced.primary_key
     return named.referenced.name if is_primary and not named.needs_role else named.role_name
-
-
-def _key(named: NamedJoin) -> KeyColumns:
-    return named.join.referenced_columns
 
 
 def _entity(
@@ -208,18 +186,9 @@ def _entity(
     evidence: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     (path,) = columns
-    expression = quoted_name(path, dialect_of(table.id)) if needs_quotes(path) else path
+    expression = _if_needed(path, dialect_of(table.id))
     config = {"config": {"meta": {"datahub": evidence}}} if evidence else {}
     return {"name": name, "type": kind, "expr": expression, **config}
-
-
-_CUBE_TYPES: Mapping[DataType | None, str] = {
-    DataType.INTEGER: "number",
-    DataType.DECIMAL: "number",
-    DataType.BOOLEAN: "boolean",
-    DataType.DATE: "time",
-    DataType.TIMESTAMP: "time",
-}
 
 
 def to_cube(schema: JoinSchema) -> str:
@@ -232,8 +201,7 @@ def to_cube(schema: JoinSchema) -> str:
         for join in schema.joins
         if join.needs_role
     ]
-    document = {"cubes": [*cubes, *roles]}
-    return _write_yaml(document)
+    return _write_yaml({"cubes": [*cubes, *roles]})
 
 
 def _cube(table: ExportedTable, joins: Sequence[NamedJoin]) -> dict[str, Any]:
@@ -244,26 +212,24 @@ def _cube(table: ExportedTable, joins: Sequence[NamedJoin]) -> dict[str, Any]:
 
 def _join(named: NamedJoin) -> dict[str, str]:
     dialect = dialect_of(named.referring.id)  # both tables are on one platform
-    columns = (
-        (quoted_name(left, dialect), quoted_name(right, dialect))
+    conditions = (
+        f"{{CUBE}}.{quoted_name(left, dialect)} = {{{named.alias}}}.{quoted_name(right, dialect)}"
         for left, right in named.join.columns
     )
-    conditions = (f"{{CUBE}}.{left} = {{{named.alias}}}.{right}" for left, right in columns)
     return {
         "name": named.alias,
-        "relationship": "one_to_one" if named.join.is_one_to_one else "many_to_one",
+        "relationship": named.join.kind,
         "sql": " AND ".join(conditions),
     }
 
 
 def _dimensions(table: ExportedTable) -> list[dict[str, Any]]:
-    names = distinct_names([[identifier(path)] for path in table.columns])
     return [
         {
             "name": name,
             "sql": quoted_name(path, dialect_of(table.id)),
-            "type": _CUBE_TYPES.get(kind, "string"),
+            "type": type_names(table.columns[path]).cube,
             **({"primary_key": True} if path in table.primary_key else {}),
         }
-        for name, (path, kind) in zip(names, table.columns.items(), strict=True)
+        for path, name in table.column_names.items()
     ]

@@ -33,13 +33,8 @@ def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
     """
     join = _find(graph, urn)
     _define(graph, ACCEPTED)
-    execute(
-        graph,
-        "accept_join",
-        join=join.urn,
-        hidden=join.removed,
-        rejected=Verdict.REJECTED in join.verdicts,
-    )
+    rejected = Verdict.REJECTED in join.verdicts
+    execute(graph, "accept_join", join=join.urn, hidden=join.removed, rejected=rejected)
     _describe(graph, join, why)
 
 
@@ -59,13 +54,8 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
     """
     join = _find(graph, urn)
     _define(graph, REJECTED)
-    execute(
-        graph,
-        "reject_join",
-        join=join.urn,
-        visible=not join.removed,
-        accepted=Verdict.ACCEPTED in join.verdicts,
-    )
+    accepted = Verdict.ACCEPTED in join.verdicts
+    execute(graph, "reject_join", join=join.urn, visible=not join.removed, accepted=accepted)
     _describe(graph, join, why)
 
 
@@ -88,16 +78,10 @@ def undo(graph: DataHubGraph, urn: str) -> tuple[Verdict, ...]:
     join = _find(graph, urn)
     if not join.verdicts:
         return ()
-    rejected = Verdict.REJECTED in join.verdicts
-    execute(
-        graph,
-        "undo_decision",
-        join=join.urn,
-        # A join that a run withdrew stays hidden.
-        hidden=rejected and join.removed,
-        accepted=Verdict.ACCEPTED in join.verdicts,
-        rejected=rejected,
-    )
+    accepted, rejected = (each in join.verdicts for each in (Verdict.ACCEPTED, Verdict.REJECTED))
+    decided = {"accepted": accepted, "rejected": rejected}
+    # A join that a run withdrew stays hidden.
+    execute(graph, "undo_decision", join=join.urn, hidden=rejected and join.removed, **decided)
     return join.verdicts
 
 

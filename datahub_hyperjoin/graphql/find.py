@@ -13,7 +13,7 @@ from datahub_hyperjoin.graphql.read import all_joins, read_columns, read_join, r
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.joins.paths import PathEnd
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
-from datahub_hyperjoin.names import ends_in, split_column
+from datahub_hyperjoin.names import best_fits, ends_in, split_column
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible
 
@@ -59,12 +59,12 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> Join:
         return join
     spellings = _spellings(name)
     # The index may match more than the exact name.
-    matches = [
-        join
-        for join in read_joins(search(graph, "joins_by_name", names=spellings))
-        if join.name in spellings
-    ]
-    return _only(name, matches or _by_spelling(spellings, all_joins(graph, hidden=True)))
+    named = read_joins(search(graph, "joins_by_name", names=spellings))
+    matches = [join for join in named if join.name in spellings]
+    matches = matches or _by_spelling(spellings, all_joins(graph, hidden=True))
+    if len(matches) > 1:
+        raise UnknownNameError.several(_JOIN, name, urns=sorted(join.urn for join in matches))
+    return matches[0]
 
 
 def _spellings(name: str) -> list[str]:
@@ -87,17 +87,15 @@ def _spellings(name: str) -> list[str]:
 def _by_spelling(spellings: Sequence[str], joins: Iterable[Join]) -> list[Join]:
     """Find the joins whose name, title or condition is, or ends in, one of the spellings."""
     names_of = [(join, _names_of(join)) for join in joins]
-    matches = [join for join, names in names_of if not names.isdisjoint(spellings)]
-    if not matches:
-        matches = [
-            join
-            for join, names in names_of
-            if any(_is_short_for(short, name) for short in spellings for name in names)
-        ]
+    matches = best_fits(
+        names_of,
+        lambda named: not named[1].isdisjoint(spellings),
+        lambda named: any(_is_short_for(one, name) for one in spellings for name in named[1]),
+    )
     if not matches:
         all_names = sorted({other for _, names in names_of for other in names if other})
         raise UnknownNameError.nothing(_JOIN, spellings[0], near=find_near(spellings[0], all_names))
-    return matches
+    return [join for join, _ in matches]
 
 
 def _names_of(join: Join) -> set[str]:
@@ -136,13 +134,6 @@ def find_near(name: str, candidates: Sequence[str]) -> list[str]:
     folded = name.casefold()
     containing = [candidate for candidate in candidates if folded in candidate.casefold()]
     return (containing or get_close_matches(name, candidates, n=_OFFERED))[:_OFFERED]
-
-
-def _only(name: str, matches: Sequence[Join]) -> Join:
-    if len(matches) > 1:
-        urns = sorted(join.urn for join in matches)
-        raise UnknownNameError.several(_JOIN, name, urns=urns)
-    return matches[0]
 
 
 def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
@@ -201,24 +192,18 @@ def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
 
 def _match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
     """Return the URNs of the datasets that a name refers to."""
-    # The rules are tried from the strictest to the loosest: the full name or the URN, the title,
-    # either name in any case, and the last parts of the full name. The first rule with a match
-    # decides.
+    # The URN, the full name, the title, either name in any case, and the end of the full name.
     folded = name.casefold()
-    names = {urn: (table_id(urn).name, title) for urn, title in candidates}
-    if name in names:
-        return [name]
-    rules = (
-        lambda full_name, _: full_name == name,
-        lambda _, title: title == name,
-        lambda full_name, title: folded in {full_name.casefold(), title.casefold()},
-        lambda full_name, _: ends_in(full_name.casefold(), folded),
+    named = [(urn, table_id(urn).name, title) for urn, title in candidates]
+    matches = best_fits(
+        named,
+        lambda it: it[0] == name,
+        lambda it: it[1] == name,
+        lambda it: it[2] == name,
+        lambda it: folded in {it[1].casefold(), it[2].casefold()},
+        lambda it: ends_in(it[1].casefold(), folded),
     )
-    matches = (
-        sorted(urn for urn, (full_name, title) in names.items() if fits(full_name, title))
-        for fits in rules
-    )
-    return next(filter(None, matches), [])
+    return sorted({urn for urn, *_ in matches})
 
 
 def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Join]) -> PathEnd:
@@ -246,9 +231,7 @@ def _parse_column(urn: str) -> ColumnId:
 
 def _find_column(graph: DataHubGraph, urn: str, name: str, joins: Iterable[Join]) -> ColumnId:
     table = table_id(urn)
-    joined = (column for join in joins for pair in join.pairs for column in pair)
-    known = {column.path for column in joined if column.table == table}
-    known.update(read_columns(graph, urn))
+    known = set(read_columns(graph, urn)).union(*(join.paths_in(table) for join in joins))
     path = choose_column(name, known, table.name)
     if path is None:
         near = find_near(name, sorted(known)) or sorted(known)
@@ -258,16 +241,15 @@ def _find_column(graph: DataHubGraph, urn: str, name: str, joins: Iterable[Join]
 
 def choose_column(name: str, known: Collection[str], table: str) -> str | None:
     """Choose the column that a name refers to."""
-    # The rules are tried from the strictest to the loosest: the whole name, the name in any case,
-    # and the last part of the name of a struct's member. The first rule with a match decides.
+    # The whole name, the name in any case, and the last part of the name of a struct's member.
     path = plain_path(name.strip())
     folded = path.casefold()
-    rules = (
-        [column for column in known if column == path],
-        [column for column in known if column.casefold() == folded],
-        [column for column in known if column.casefold().rpartition(".")[2] == folded],
+    matches = best_fits(
+        sorted(known),
+        lambda column: column == path,
+        lambda column: column.casefold() == folded,
+        lambda column: column.casefold().rpartition(".")[2] == folded,
     )
-    matches = sorted(next(filter(None, rules), []))
     if len(matches) > 1:
         raise AmbiguousColumnError.among(name, table, matches)
     return matches[0] if matches else None

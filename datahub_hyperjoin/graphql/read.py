@@ -34,7 +34,7 @@ from datahub_hyperjoin.metadata.urns import (
     role_urn,
     table_id,
 )
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId
 
 _PAGE = 200
 
@@ -45,10 +45,7 @@ _VERDICTS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
 
 def read_joins(entities: Iterable[GraphQLObject]) -> Iterator[Join]:
     """Parse the joins of a search result, except those that the user may not see."""
-    for entity in entities:
-        join = read_join(entity)
-        if join:
-            yield join
+    return filter(None, map(read_join, entities))
 
 
 def read_join(entity: GraphQLObject | None) -> Join | None:
@@ -172,15 +169,8 @@ def joins_of_column(
         Joins, best first, with the dataset on the left.
     """
     path = plain_path(column)
-    return [
-        join
-        for join in joins_of_dataset(graph, dataset, min_score=min_score, hidden=hidden)
-        if any(_includes(pair, join.left.table, path) for pair in join.pairs)
-    ]
-
-
-def _includes(pair: tuple[ColumnId, ColumnId], table: TableId, path: str) -> bool:
-    return any(column.table == table and column.path == path for column in pair)
+    joins = joins_of_dataset(graph, dataset, min_score=min_score, hidden=hidden)
+    return [join for join in joins if path in join.paths_in(join.left.table)]
 
 
 def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[Join]:
@@ -236,8 +226,7 @@ def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> lis
     data = execute(graph, "joinable_columns", column=column)
     with parsing("joinable_columns"):
         values = _values(data["entity"], property_urn(namespace, JOINABLE_WITH))
-        columns = [_column(value["stringValue"]) for value in values]
-    return [column for column in columns if column]
+        return [*filter(None, (_column(value["stringValue"]) for value in values))]
 
 
 def _column(urn: str) -> ColumnId | None:
@@ -265,12 +254,12 @@ def columns_above(
     field = f"structuredProperties.{namespace}.{BEST_JOIN_SCORE}"
     entities = search(graph, "columns_above", field=field, score=str(score))
     with parsing("columns_above"):
-        found = [
-            (_column(entity["urn"]), value["numberValue"])
+        return [
+            (column, value["numberValue"])
             for entity in entities
             for value in _values(entity, urn)
+            if (column := _column(entity["urn"]))
         ]
-    return [(column, best) for column, best in found if column]
 
 
 def _values(entity: GraphQLObject | None, urn: str) -> list[GraphQLObject]:
@@ -293,22 +282,30 @@ def statements_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str,
     """Read the SQL of joins from the catalog, with its dialect."""
     # A run wrote each statement after it had returned the rows that the evidence promises, unless a
     # person has edited it since.
-    queries = {query_urn(join.urn): join.urn for join in joins}
-    if not queries:
-        return {}
-    data = execute(graph, "sql_of_joins", queries=[*queries])
+    urns = {query_urn(join.urn): join.urn for join in joins}
+    found = _read_entities(graph, "sql_of_joins", "queries", urns)
     with parsing("sql_of_joins"):
-        found = {entity["urn"]: _statement(entity) for entity in data["entities"] if entity}
-        return {queries[urn]: statement for urn, statement in found.items() if statement.sql}
+        statements = {urns[each["urn"]]: _statement(each) for each in found}
+    return {urn: statement for urn, statement in statements.items() if statement.sql}
+
+
+def _read_entities(
+    graph: DataHubGraph, name: str, variable: str, urns: Iterable[str]
+) -> list[GraphQLObject]:
+    """Read the entities that the user may see, in several requests if necessary."""
+    rest, entities = iter(urns), list[GraphQLObject]()
+    while page := list(islice(rest, _PAGE)):
+        data = execute(graph, name, **{variable: page})
+        with parsing(name):
+            entities += filter(None, data["entities"])
+    return entities
 
 
 def _statement(entity: GraphQLObject) -> Statement:
     """Return the SQL of a `query` entity; none if a run withdrew the entity."""
-    properties = entity.get("properties")
-    if not properties:
-        return Statement()
+    properties = entity.get("properties") or {}
     marks = {entry["key"]: entry["value"] for entry in properties.get("customProperties") or ()}
-    if WITHDRAWN_BY in marks:
+    if not properties or WITHDRAWN_BY in marks:
         return Statement()
     return Statement(
         sql=str(properties["statement"]["value"]), dialect=str(marks.get(SQL_DIALECT) or "")
@@ -325,12 +322,9 @@ class DatasetSummary:
 
 def read_dataset_summaries(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:
     """Read the title and the number of columns of each dataset that the user may see, by URN."""
-    rest, summaries = iter(urns), dict[str, DatasetSummary]()
-    while page := list(islice(rest, _PAGE)):
-        data = execute(graph, "describe_datasets", datasets=page)
-        with parsing("describe_datasets"):
-            summaries |= {it["urn"]: _summarize(it) for it in data["entities"] if it}
-    return summaries
+    found = _read_entities(graph, "describe_datasets", "datasets", urns)
+    with parsing("describe_datasets"):
+        return {each["urn"]: _summarize(each) for each in found}
 
 
 def _summarize(entity: GraphQLObject) -> DatasetSummary:

@@ -215,6 +215,10 @@ class Join:
         """All pairs of columns that the join compares, the left table's column first in each."""
         return ((self.left, self.right), *self.further)
 
+    def paths_in(self, table: TableId) -> set[str]:
+        """The paths of the joined columns in a table; of both sides, if it joins with itself."""
+        return {column.path for pair in self.pairs for column in pair if column.table == table}
+
     @property
     def directed_pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
         """All pairs of columns, with the referring table's column first if there is one."""

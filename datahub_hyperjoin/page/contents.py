@@ -120,7 +120,7 @@ class Contents:
     """For each join on a composite key, by the join's number: the paths of all its column pairs but
     the first. The left column comes first in each pair."""
 
-    domains: tuple[tuple[str, tuple[int, ...]], ...]
+    domains: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """For each value domain, its name and its columns, the representative column first. The largest
     domain comes first."""
 
@@ -133,7 +133,7 @@ class Contents:
     declared: tuple[tuple[str, str], ...] = ()
     """The referring and the referenced columns of foreign keys that no values confirm."""
 
-    left_out: int
+    left_out: int = 0
 
 
 class JoinRow(NamedTuple):
@@ -186,17 +186,16 @@ class ShownJoin:
         """Return the join with the numbers of its columns."""
         join, evidence = self.join, self.join.evidence
         # Two digits are shown; rounded to three first, 0.9954 would be shown as 0.99.
-        scores = (
-            round(each.joinability if each else join.joinability, 4)
+        (rank, score), (reverse_rank, reverse_score) = (
+            (each.rank if each else 0, round((each or join).joinability, 4))
             for each in (self.forward, self.backward)
         )
-        score, reverse_score = scores
         return JoinRow(
             left=numbers[join.left],
             right=numbers[join.right],
-            rank=self.forward.rank if self.forward else 0,
+            rank=rank,
             score=score,
-            reverse_rank=self.backward.rank if self.backward else 0,
+            reverse_rank=reverse_rank,
             reverse_score=reverse_score,
             shared=evidence.shared if evidence else UNKNOWN,
             left_containment=round(evidence.left_containment, 4) if evidence else UNKNOWN,
@@ -244,7 +243,12 @@ def collect(
         joins=tuple(each.row(places) for each in shown),
         sentences=tuple(_describe_both(join, titles) for join in known),
         matched=_count_matched(known),
-        anti_joins=_write_anti_joins(shown),
+        anti_joins={
+            at: sql
+            for at, each in enumerate(shown)
+            if each.statement.sql and _drops_rows(each.known)
+            if (sql := write_anti_join(each.statement))
+        },
         statements=tuple((each.statement.sql, note(each.statement)) for each in shown),
         translations=translate(
             {at: each.statement for at, each in enumerate(shown)},
@@ -263,8 +267,6 @@ def collect(
             for at, each in enumerate(shown)
             if each.join.further
         },
-        domains=(),
-        left_out=0,
     )
 
 
@@ -328,9 +330,7 @@ def _shown(
 ) -> list[ShownJoin]:
     """Add the suggestions, value domains and SQL of joins, whose order stays."""
     by_pair = {(each.query, each.candidate): each for each in suggestions}
-    domain_of = {
-        member: number for number, domain in enumerate(domains) for member in domain.members
-    }
+    domain_of = {one: number for number, domain in enumerate(domains) for one in domain.members}
     none = Statement()
     return [
         ShownJoin(
@@ -354,8 +354,7 @@ def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:
 
 
 def _domain(domain: Domain, places: Mapping[ColumnId, int]) -> tuple[str, tuple[int, ...]]:
-    others = [member for member in domain.members if member != domain.representative]
-    members = [domain.representative, *others]
+    members = dict.fromkeys([domain.representative, *domain.members])
     return domain.name, tuple(places[member] for member in members if member in places)
 
 
@@ -367,21 +366,11 @@ def _describe_both(join: Join, titles: Mapping[TableId, str]) -> tuple[str, str]
 
 def _count_matched(joins: Sequence[Join]) -> dict[int, tuple[int, int, int, int]]:
     """Map the numbers of joins to the rows of both tables and those with a partner, if known."""
-    found = {}
-    for number, join in enumerate(joins):
-        left, right = join.left_counts, join.right_counts
-        if left and right and left.matched is not None and right.matched is not None:
-            found[number] = (left.total, left.matched, right.total, right.matched)
-    return found
-
-
-def _write_anti_joins(shown: Sequence[ShownJoin]) -> dict[int, str]:
-    """Write the SQL of the rows of the referring table that have no partner."""
     return {
-        at: sql
-        for at, each in enumerate(shown)
-        if each.statement.sql and _drops_rows(each.known)
-        if (sql := write_anti_join(each.statement))
+        number: (left.total, left.matched, right.total, right.matched)
+        for number, join in enumerate(joins)
+        if (left := join.left_counts) and (right := join.right_counts)
+        if left.matched is not None and right.matched is not None
     }
 
 
@@ -445,7 +434,6 @@ _FORMATS = {"dbt": ExportFormat.DBT_TESTS, "mermaid": ExportFormat.MERMAID}
 """The export formats that contain safe joins only, by their names in the page's script."""
 
 _REASONS = tuple(LeftOut)
-_SAFE = -1
 
 
 def choose_exports(joins: Sequence[Join]) -> ExportChoices:
@@ -461,16 +449,15 @@ def choose_exports(joins: Sequence[Join]) -> ExportChoices:
         for number, join in enumerate(joins)
         if undecided[number] in {LeftOut.UNVERIFIED, LeftOut.IMPROBABLE}
     }
-    quoted = {number: tuple(map(_quoted, join.pairs[0])) for number, join in enumerate(joins)}
+    quoted = {at: (_quoted(join.left), _quoted(join.right)) for at, join in enumerate(joins)}
     return ExportChoices(
-        quoted={number: (left, right) for number, (left, right) in quoted.items() if left or right},
+        quoted={number: pair for number, pair in quoted.items() if any(pair)},
         reasons=tuple(reason.value for reason in _REASONS),
         ways=tuple(
             _way(join, accepted.get(number, undecided[number])) for number, join in enumerate(joins)
         ),
         undecided={
-            name: tuple(_reason(each, export_format) for each in undecided)
-            for name, export_format in _FORMATS.items()
+            name: tuple(_reason(each, it) for each in undecided) for name, it in _FORMATS.items()
         },
         accepted={
             name: {
@@ -485,23 +472,19 @@ def choose_exports(joins: Sequence[Join]) -> ExportChoices:
 
 def _reason(examined: SafeJoin | LeftOut, export_format: ExportFormat) -> int:
     """Return the index of the reason why an export omits a join; -1 if the export contains it."""
-    reason = (
-        examined if isinstance(examined, LeftOut) else reason_left_out(examined, export_format, {})
-    )
-    return _REASONS.index(reason) if reason else _SAFE
+    if not isinstance(examined, LeftOut):
+        reason = reason_left_out(examined, export_format, {})
+        return _REASONS.index(reason) if reason else -1
+    return _REASONS.index(examined)
 
 
 def _quoted(column: ColumnId) -> str:
-    if not needs_quotes(column.path):
-        return ""
-    return quoted_name(column.path, dialect_of(column.table))
+    path = column.path
+    return quoted_name(path, dialect_of(column.table)) if needs_quotes(path) else ""
 
 
 def _way(join: Join, examined: SafeJoin | LeftOut) -> int:
     if isinstance(examined, LeftOut):
         return 0
-    is_forward = (
-        examined.referring == join.left.table
-        and (join.left.path, join.right.path) in examined.columns
-    )
-    return 1 if is_forward else -1
+    is_left = examined.referring == join.left.table
+    return 1 if is_left and (join.left.path, join.right.path) in examined.columns else -1

@@ -23,10 +23,9 @@ def list_examples(
     # same values.
     pairs = [pair for join in joins for pair in join.pairs]
     hidden = _hidden(pairs, profiles)
-    columns = sorted({column for pair in pairs for column in pair} & indices.keys())
     return {
         indices[each]: () if each in hidden else tuple(map(_short, profiles[each].sample[:_MOST]))
-        for each in columns
+        for each in sorted({column for pair in pairs for column in pair} & indices.keys())
     }
 
 

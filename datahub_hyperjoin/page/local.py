@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -76,20 +76,11 @@ class LocalPage:
         filed = read_decision_file(self.file)
         self._shown[:] = [self._verdicts(filed)]
         rows = [
-            (
-                *(each.left_table, each.left_columns, each.right_table, each.right_columns),
-                *(each.verdict.value, each.by, each.reason),
-                *(self._names.get(name, name) for name in (each.left_table, each.right_table)),
-            )
-            for each in filed
+            (*given, *(self._names.get(name, name) for name in (given[0], given[2])))
+            for given in (astuple(each)[:-1] for each in filed)  # all but the place
         ]
-        decided = {
-            **self.decided,
-            "file": self.file.name,
-            "rows": rows,
-            "token": token,
-            "by": self.by,
-        }
+        own = {"file": self.file.name, "rows": rows, "token": token, "by": self.by}
+        decided = {**self.decided, **own}
         text = _DECIDED.sub(lambda _: str(htmlsafe_json_dumps(decided)), self.text, count=1)
         return text.replace(_NO_REQUESTS, f"{_NO_REQUESTS} connect-src 'self';", 1)
 

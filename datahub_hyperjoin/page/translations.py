@@ -93,7 +93,10 @@ def translate(
     ]
     if not any(found):
         return Translations()
-    quoted = {dialect: tuple(_name_in(dialect, name) for name in names) for dialect in TITLES}
+    quoted = {
+        dialect: tuple(quoted_name(it, dialect) if can_quote(it, dialect) else "" for it in names)
+        for dialect in TITLES
+    }
     ways = tuple(dict.fromkeys(quoted.values()))
     return Translations(
         dialects=tuple((name, TITLES[name], ways.index(quoted[name])) for name in TITLES),
@@ -102,10 +105,6 @@ def translate(
         joins=found[0],
         steps=found[1],
     )
-
-
-def _name_in(dialect: str, name: str) -> str:
-    return quoted_name(name, dialect) if can_quote(name, dialect) else ""
 
 
 def _run_only(statement: Statement) -> tuple[int, ...]:
@@ -156,18 +155,13 @@ def _path(table: exp.Table) -> str:
 def _is_alike(nodes: Iterable[exp.Expr]) -> bool:
     """Return whether a statement means the same in all dialects."""
     # A column inside a struct does not: some dialects would read the column's name as a schema.
+    # Neither does a literal with `{`, which would begin a placeholder.
     return all(
-        type(node) in _ALIKE and not _is_nested(node) and not _has_place(node) for node in nodes
+        type(node) in _ALIKE
+        and not (isinstance(node, exp.Column) and node.args.get("db"))
+        and not (isinstance(node, exp.Literal) and "{" in node.name)
+        for node in nodes
     )
-
-
-def _is_nested(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column) and bool(node.args.get("db"))
-
-
-def _has_place(node: exp.Expr) -> bool:
-    """Return whether a node is a literal that contains `{`, the start of a placeholder."""
-    return isinstance(node, exp.Literal) and "{" in node.name
 
 
 def _quoted(tree: exp.Expr) -> Sequence[exp.Identifier]:
@@ -179,13 +173,8 @@ def _written(shape: exp.Expr, dialect: str) -> str:
     for name in _quoted(tree):
         name.set("quoted", None)  # `quoted_name` has quoted what replaces it
     if dialect == "bigquery":
-        _nest_rows(tree)
+        # It cannot return two columns of one name, but `t` in the place of `t.*` as a struct.
+        for column in tree.find_all(exp.Column):
+            if isinstance(column.this, exp.Star):
+                column.replace(exp.column(column.table))
     return tree.sql(dialect=dialect, pretty=True, identify=False)
-
-
-def _nest_rows(tree: exp.Expr) -> None:
-    """Replace each `t.*` in a query with `t`, which BigQuery returns as one struct per row."""
-    # BigQuery cannot return two columns with the same name.
-    for column in tree.find_all(exp.Column):
-        if isinstance(column.this, exp.Star):
-            column.replace(exp.column(column.table))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,8 +16,7 @@ from datahub_hyperjoin.joins import (
     lone_joins,
 )
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.page.contents import Contents, ExportChoices, JoinRow, list_contents
-from datahub_hyperjoin.page.translations import Translations
+from datahub_hyperjoin.page.contents import Contents, JoinRow, list_contents
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.visible import unseen_in_javascript, visible
@@ -78,27 +77,16 @@ def list_decisions(
     names: dict[TableId | None, str] = {
         table: urns.get(number, table.name) for number, table in enumerate(tables)
     }
-    rows = tuple(_row(each, names) for each in filed)
-    return PageDecisions(file=file, rows=rows, urns=urns, damaged=tuple(damaged))
-
-
-def _row(filed: FiledDecision, names: Mapping[TableId | None, str]) -> _Row:
-    written = filed.written
-    return (
-        written.left_table,
-        written.left_columns,
-        written.right_table,
-        written.right_columns,
-        written.verdict.value,
-        written.by,
-        written.reason,
-        # A table that the page does not show keeps the name that the file gives it.
-        names.get(filed.left, written.left_table),
-        names.get(filed.right, written.right_table),
+    rows = tuple(
+        (
+            *astuple(each.written)[:-1],  # all but the place
+            # A table that the page does not show keeps the name that the file gives it.
+            names.get(each.left, each.written.left_table),
+            names.get(each.right, each.written.right_table),
+        )
+        for each in filed
     )
-
-
-_TITLE = "Suggested joins"
+    return PageDecisions(file=file, rows=rows, urns=urns, damaged=tuple(damaged))
 
 
 def write_page(
@@ -139,7 +127,7 @@ def write_page(
     readable = [profile.table.id for profile in profiles if not profile.fault]
     text = render_page(
         contents,
-        title=_TITLE,
+        title="Suggested joins",
         counts={
             "tables": len(readable),
             "columns": sum(len(profile.columns) for profile in profiles),
@@ -155,9 +143,7 @@ def write_page(
     )
     with replacing(path, private=values) as unfinished:
         # In JSON, the escape of half a character, which UTF-8 cannot hold, stands for it.
-        unfinished.write_text(
-            text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n"
-        )
+        unfinished.write_text(f"{text}\n", "utf-8", errors="backslashreplace", newline="\n")
 
 
 def render_page(
@@ -170,15 +156,9 @@ def render_page(
     decisions: PageDecisions | None = None,
 ) -> str:
     """Render the HTML page of the joins, for a file or for a web service (`served`)."""
+    values = {"contents": contents, "counts": counts, "errors": errors, "served": served}
     return render_template(
-        "page.html.j2",
-        title=title,
-        contents=contents,
-        library=_library(),
-        counts=counts,
-        errors=errors,
-        served=served,
-        decisions=decisions,
+        "page.html.j2", title=title, library=_library(), decisions=decisions, **values
     )
 
 
@@ -191,11 +171,6 @@ def render_template(name: str, **values: object) -> str:
 def _library() -> str:
     """Read the JavaScript library that draws the page's picture of tables and joins."""
     return (files("datahub_hyperjoin") / "page/vendor/force-graph.min.js").read_text("utf-8")
-
-
-def _fields(record: ExportChoices | Translations) -> dict[str, object]:
-    """Convert a record to a dictionary of its fields, for JSON."""
-    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 @cache  # the service would otherwise compile the templates for every answer
@@ -211,7 +186,7 @@ def _environment() -> Environment:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters["thousands"] = "{:,}".format
-    environment.filters["record"] = _fields
+    environment.filters["record"] = lambda it: {f.name: getattr(it, f.name) for f in fields(it)}
     environment.globals["join_fields"] = JoinRow._fields
     environment.globals["unseen"] = unseen_in_javascript()
     return environment

@@ -6,6 +6,7 @@ description is in one place. Unknown keys are refused at every level.
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,6 @@ _LONGEST_TEXT = 4_096
 _LONGEST_SETTING = 1 << 20
 """Maximum length of a Spark setting: class paths, for example, may be long. Error messages never
 contain Spark settings."""
-_SETTINGS = "spark.settings."
 
 
 def refuse_long_texts(recipe: object) -> None:
@@ -48,23 +48,16 @@ def refuse_long_texts(recipe: object) -> None:
     seen = set()  # YAML can write a list that contains itself
     while waiting:
         key, value = waiting.pop()
-        if isinstance(value, str):
-            _check_text(key, value)
-        elif isinstance(value, Mapping | list) and id(value) not in seen:
+        longest = _LONGEST_SETTING if key.startswith("spark.settings.") else _LONGEST_TEXT
+        if isinstance(value, str) and len(value) > longest:
+            size = f"a text of {len(value)} characters; at most {longest} are allowed"
+            message = f"the key `{key}` has {size}"
+            raise ValueError(message)
+        if isinstance(value, Mapping | list) and id(value) not in seen:
             seen.add(id(value))
-            items = value.items() if isinstance(value, Mapping) else enumerate(value)
-            for name, inner in items:
+            for name, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
                 _check_key(key, str(name))
                 waiting.append((f"{key}.{name}" if key else str(name), inner))
-
-
-def _check_text(key: str, text: str) -> None:
-    longest = _LONGEST_SETTING if key.startswith(_SETTINGS) else _LONGEST_TEXT
-    if len(text) > longest:
-        message = (
-            f"the key `{key}` has a text of {len(text)} characters; at most {longest} are allowed"
-        )
-        raise ValueError(message)
 
 
 def _check_key(section: str, name: str) -> None:
@@ -156,19 +149,16 @@ class HyperJoinConfig(
     @property
     def scope(self) -> Scope:
         """The part of the catalog that the recipe covers."""
-        instances = [connection.instance for connection in self.connections]
-        names = None
-        if folder := self.catalog.folder:
-            instances.insert(0, self.folder_instance)
-            names = FolderNames(
-                folder=folder, instance=self.folder_instance, stated=self.catalog.names is not None
-            )
-        if self.catalog.described:
-            every = PlatformInstance(platform="", env=self.env, instance=self.platform_instance)
-            instances.append(every)
+        own, folder = self.folder_instance, self.catalog.folder
+        stated = self.catalog.names is not None
+        instances = [
+            *([own] if folder else []),
+            *(connection.instance for connection in self.connections),
+            *([replace(own, platform="")] if self.catalog.described else []),
+        ]
         return Scope(
             instances=tuple(dict.fromkeys(instances)),  # two connections may share one
-            folder=names,
+            folder=FolderNames(folder=folder, instance=own, stated=stated) if folder else None,
             dataset_filter=self.catalog.dataset_filter,
             known_only=self.catalog.known_only,
             described=self.catalog.described,
@@ -180,13 +170,8 @@ class HyperJoinConfig(
 
     @property
     def connections_by_key(self) -> dict[str, ConnectionConfig]:
-        """The recipe's connections, by their recipe keys.
-
-        An example of a key is `connections[0]`.
-        """
-        return {
-            f"connections[{index}]": connection for index, connection in enumerate(self.connections)
-        }
+        """The recipe's connections, by their recipe keys, such as `connections[0]`."""
+        return {f"connections[{index}]": each for index, each in enumerate(self.connections)}
 
     @property
     def kept_folders(self) -> dict[str, Path | None]:
@@ -231,16 +216,17 @@ class HyperJoinConfig(
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:
         """Refuse unwritable output paths before the run starts."""
-        if self.catalog.demo and self.catalog.folder:
-            _refuse("catalog.folder", self.catalog.folder, _against_lake)
-        if self.page:
-            _refuse("page", self.page, _against_page)
-        if self.profile.store:
-            _refuse("profile.store", self.profile.store, _against_keeping)
-        if self.model.path:
-            _refuse("model.path", self.model.path, _against_model)
-        if (llm := self.model.variants.llm) and llm.cache:
-            _refuse("model.variants.llm.cache", llm.cache, _against_keeping)
+        llm = self.model.variants.llm
+        paths: dict[str, tuple[Path | None, Callable[[Path], str]]] = {
+            "catalog.folder": (self.catalog.folder if self.catalog.demo else None, _against_lake),
+            "page": (self.page, _against_page),
+            "profile.store": (self.profile.store, _against_keeping),
+            "model.path": (self.model.path, _against_model),
+            "model.variants.llm.cache": (llm.cache if llm else None, _against_keeping),
+        }
+        for key, (path, find_obstacle) in paths.items():
+            if path and (obstacle := obstacle_to(path, find_obstacle)):
+                raise UnwritablePathError.because(key, str(path), reason=obstacle)
         return self
 
     @model_validator(mode="after")
@@ -272,13 +258,12 @@ class HyperJoinConfig(
         return self
 
 
-def _refuse(key: str, path: Path, find_obstacle: Callable[[Path], str]) -> None:
+def obstacle_to(path: Path, find: Callable[[Path], str]) -> str:
+    """Return the obstacle that a search finds at a path, or why the system lets nobody search."""
     try:
-        obstacle = find_obstacle(path)
+        return find(path)
     except OSError as error:
-        obstacle = f"the system reports: {error.strerror}"
-    if obstacle:
-        raise UnwritablePathError.because(key, str(path), reason=obstacle)
+        return f"the system reports: {error.strerror}"
 
 
 def _against_lake(folder: Path) -> str:
@@ -299,22 +284,17 @@ def _against_model(folder: Path) -> str:
 
     Saving replaces the whole folder, so the folder may contain only a model.
     """
-    if not folder.exists():
-        return _against_making(folder)
     if not folder.is_dir():
-        return "it is not a folder"
+        return "it is not a folder" if folder.exists() else _against_making(folder)
     names = {entry.name for entry in folder.iterdir()}
-    others = {name for name in names - FILES if not is_leftover(name)}
-    if others:
+    if others := {name for name in names - FILES if not is_leftover(name)}:
         return f"it holds {min(others)!r}, which is not part of a saved model"
     return obstacle_to_saving(folder)
 
 
 def _against_keeping(folder: Path) -> str:
-    if not folder.exists():
-        return _against_making(folder)
     if not folder.is_dir():
-        return "it is not a folder"
+        return "it is not a folder" if folder.exists() else _against_making(folder)
     return "" if os.access(folder, os.W_OK | os.X_OK) else "it cannot be written to"
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from datahub.ingestion.api.common import PipelineContext
@@ -23,16 +23,6 @@ from datahub_hyperjoin.wording import join_with_and
 
 _LIKENESS = 0.8
 """Minimum similarity, in [0, 1], of an unknown key to a suggested key of another section."""
-_UNKNOWN_KEYS = {"extra_forbidden", "unexpected_keyword_argument"}
-"""Pydantic's types of errors about keys that a model or a dataclass does not have."""
-_NO_SECTION = {"model_type", "dataclass_type"}
-"""Pydantic's error types for a section that is empty or a single value."""
-_MISSING = "missing"
-"""Pydantic's error type for a required key that is absent."""
-_NO_LIST = "list_type"
-"""Pydantic's error type for a single value where a list is expected."""
-_RAISED = "Value error, "
-"""Start of the messages of errors that validators raise."""
 _SERVER = "datahub"
 """The kind of state provider that keeps its state in a DataHub server."""
 _SECRET_KEY = re.compile(r"password|secret|token|private.?key|api.?key|account\.key", re.IGNORECASE)
@@ -86,16 +76,19 @@ def list_faults(
 
 def _sentence(fault: ErrorDetails, model: type[BaseModel], top: str) -> str:
     path = fault["loc"]
-    if fault["type"] in _UNKNOWN_KEYS:
-        return f"`{_name_key(path)}` is not a key. {_advice(path, model, top)}"
-    if fault["type"] == _MISSING:
-        return f"`{_name_key(path)}` is missing. Add it"
-    if fault["type"] in _NO_SECTION:
-        return f"`{_name_key(path)}` is a section. Write its keys below it, indented by two spaces"
-    if fault["type"] == _NO_LIST:
-        return f"`{_name_key(path)}` is a list. Begin each of its entries with `- `"
-    message = fault["msg"].removeprefix(_RAISED)
-    return f"`{_name_key(path)}`: {message}" if path else message
+    name = f"`{_name_key(path)}`"
+    match fault["type"]:  # of Pydantic
+        case "extra_forbidden" | "unexpected_keyword_argument":
+            return f"{name} is not a key. {_advice(path, model, top)}"
+        case "missing":
+            return f"{name} is missing. Add it"
+        case "model_type" | "dataclass_type":  # empty, or a single value
+            return f"{name} is a section. Write its keys below it, indented by two spaces"
+        case "list_type":
+            return f"{name} is a list. Begin each of its entries with `- `"
+        case _:
+            message = fault["msg"].removeprefix("Value error, ")  # of validators
+            return f"{name}: {message}" if path else message
 
 
 def _advice(path: tuple[str | int, ...], model: type[BaseModel], top: str) -> str:
@@ -177,22 +170,18 @@ def unmet_requirements(
 
     `warn` receives damaged lines of the file of decisions.
     """
-    checks = (
-        partial(require_extras, config.model),
-        partial(_check_folder, config),
-        partial(_check_decisions, config, warn),
-        partial(_check_catalog, config, has_server=has_server),
-        partial(_check_state, config, pipeline_name, has_server=has_server),
+    checks: tuple[Callable[[], object], ...] = (
+        lambda: require_extras(config.model),
+        lambda: _check_folder(config),
+        lambda: read_decision_file(config.decisions, warn) if config.decisions else None,
+        lambda: _check_catalog(config, has_server=has_server),
+        lambda: _check_state(config, pipeline_name, has_server=has_server),
     )
-    yield from filter(None, map(_error_of, checks))
-
-
-def _error_of(check: Callable[[], None]) -> HyperJoinError | None:
-    try:
-        check()
-    except HyperJoinError as error:
-        return error
-    return None
+    for check in checks:
+        try:
+            check()
+        except HyperJoinError as error:  # noqa: PERF203 - every error counts
+            yield error
 
 
 def _check_folder(config: HyperJoinConfig) -> None:
@@ -200,11 +189,6 @@ def _check_folder(config: HyperJoinConfig) -> None:
     # The run itself writes the demonstration lake.
     if folder and (folder.exists() or not config.catalog.demo):
         check_folder(folder)
-
-
-def _check_decisions(config: HyperJoinConfig, warn: Warn) -> None:
-    if config.decisions:
-        read_decision_file(config.decisions, warn)
 
 
 def _check_catalog(config: HyperJoinConfig, *, has_server: bool) -> None:

@@ -41,7 +41,7 @@ from datahub_hyperjoin.recipe import (
     recipe_keys,
     unmet_requirements,
 )
-from datahub_hyperjoin.recipe.config import obstacle_to_file
+from datahub_hyperjoin.recipe.config import obstacle_to, obstacle_to_file
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
 from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
@@ -74,12 +74,15 @@ def _faults_in_datahub_keys(recipe: Mapping[str, Any]) -> Iterator[str]:
         yield from _ignored_keys(kind, recipe["sink"].get("config"))
 
 
-def _sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
+def _sink_of(recipe: "WrittenRecipe") -> BaseModel | None:
     """Return the settings of the recipe's sink; None if the recipe has no sink or a faulty one."""
-    kind = _type_in(recipe, "sink")
-    if not kind or any(_sink_faults(kind, recipe["sink"].get("config"))):
+    kind = _type_in(recipe.resolved, "sink")
+    if not kind or not recipe.has_values_of(_SINK):
         return None
-    return _config_model(kind).model_validate(recipe["sink"].get("config") or {})
+    config = recipe.resolved["sink"].get("config")
+    if any(_sink_faults(kind, config)):
+        return None
+    return _config_model(kind).model_validate(config or {})
 
 
 def _is_of_other_source(kind: str) -> bool:
@@ -101,14 +104,12 @@ def _type_in(recipe: Mapping[str, Any], section: str) -> str:
 
 
 def _source_faults(kind: str) -> Iterator[str]:
-    if kind == _OURS:
-        return
     if _is_of_other_source(kind):
         yield (
             f"`source.type` is {kind}, which this command cannot check. Name a recipe of "
             f"{_OURS}; `datahub ingest --test-source-connection` checks others"
         )
-    else:
+    elif kind != _OURS:
         yield _unknown_type("source", kind, source_registry)
 
 
@@ -165,11 +166,12 @@ def _describe_reading(
     config: HyperJoinConfig, listings: Mapping[str, Listing], servers: Mapping[str, str]
 ) -> str:
     """Say which tables and which catalog a run reads; `servers` maps addresses to users."""
+    folder = config.catalog.folder
     parts = [
-        f"{number_of(len(tables), 'table')} of {_place(config, key)}"
+        f"{number_of(len(tables), 'table')} of "
+        f"{f'the folder {folder}' if key == FOLDER_KEY else f'`{key}`'}"
         for key, (tables, _) in listings.items()
     ]
-    folder = config.catalog.folder
     if folder and FOLDER_KEY not in listings:
         parts = [f"the demonstration lake, which it writes to {folder}", *parts]
     parts += [f"the catalog of {redact(url)} as {owner}" for url, owner in servers.items()]
@@ -197,14 +199,13 @@ def _describe_records(
 
 
 def _sink(recipe: Mapping[str, Any], servers: Mapping[str, str]) -> str:
-    sink: Mapping[str, Any] = recipe.get("sink") or {"type": "datahub-rest"}
+    sink: Mapping[str, Any] = recipe.get("sink") or {"type": _REST}
     kind, name = sink["type"], recipe.get("pipeline_name")
+    target = f"the sink `{kind}`"
     if kind == "file":
         target = f"the file {sink['config']['filename']}"
-    elif kind == "datahub-rest":
+    elif kind == _REST:
         target = f"DataHub at {redact([*servers][-1])}"
-    else:
-        target = f"the sink `{kind}`"
     return f"joins to {target}{f' as pipeline `{name}`' if name else ''}"
 
 
@@ -216,12 +217,6 @@ def _files(config: HyperJoinConfig) -> Iterator[str]:
         yield f"profiles to {config.profile.store}"
     if config.model.path:
         yield f"the network to {config.model.path}"
-
-
-def _place(config: HyperJoinConfig, key: str) -> str:
-    if key == FOLDER_KEY:
-        return f"the folder {config.catalog.folder}"
-    return f"`{key}`"
 
 
 _SECTION, _SINK, _API = "source.config", "sink.config", "datahub_api"
@@ -328,10 +323,6 @@ def _servers_of(
             check.problems.append(f"The recipe has no `sink`. {error}")
     elif isinstance(sink := _sink_of(recipe), DatahubClientConfig):
         yield _SINK, sink
-
-
-def _sink_of(recipe: WrittenRecipe) -> BaseModel | None:
-    return _sink_config(recipe.resolved) if recipe.has_values_of(_SINK) else None
 
 
 def _check_server(key: str, server: DatahubClientConfig, check: RecipeCheck) -> str:
@@ -453,10 +444,7 @@ def _file_fault(filename: str) -> str:
     if "://" in filename:
         return ""
     path = Path(filename)
-    try:
-        obstacle = obstacle_to_file(path)
-    except OSError as error:
-        obstacle = f"the system reports: {error.strerror}"
+    obstacle = obstacle_to(path, obstacle_to_file)
     if not obstacle and path.exists() and not os.access(path, os.W_OK):
         obstacle = "it cannot be written to"
     if not obstacle:

@@ -9,15 +9,15 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from threading import Lock
-from typing import TypedDict
 
 from datahub.ingestion.graph.client import DataHubGraph
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -67,23 +67,10 @@ _HEADERS = {
 }
 
 
-def _content_security_policy(nonce: str, frames: str) -> str:
-    """Return the Content-Security-Policy header of a response.
-
-    >>> _content_security_policy("n", "http://localhost:9002").split("; ")[-1]
-    'frame-ancestors http://localhost:9002'
-    """
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src 'nonce-{nonce}'",
-            f"style-src 'nonce-{nonce}'",
-            "connect-src 'self'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            f"frame-ancestors {frames}",
-        ]
-    )
+_POLICY = (
+    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors {frames}"
+)
 
 
 class SecureHeaders:
@@ -100,7 +87,8 @@ class SecureHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
-                headers["Content-Security-Policy"] = _content_security_policy(nonce, self._frames)
+                policy = _POLICY.format(nonce=nonce, frames=self._frames)
+                headers["Content-Security-Policy"] = policy
             await send(message)
 
         if scope["type"] == "http":
@@ -108,16 +96,6 @@ class SecureHeaders:
             await self._app(scope, receive, send_with_headers)
         else:
             await self._app(scope, receive, send)
-
-
-def _comes_from_own_page(headers: Headers, origins: Collection[str]) -> bool:
-    """Return whether one of the service's own pages sent a request."""
-    return headers.get("origin") in origins
-
-
-def _repeats_secret(headers: Headers, session: PersonalSession) -> bool:
-    """Return whether a request contains the secret of its session."""
-    return hmac.compare_digest(headers.get(CSRF_HEADER, "").encode(), session.csrf.encode())
 
 
 async def read_texts(request: Request) -> Mapping[str, str]:
@@ -150,16 +128,10 @@ def datahub_cookies(headers: Headers) -> str:
     >>> datahub_cookies(Headers({"cookie": "PLAY_SESSION=a.b.c; theme=dark; actor=ada"}))
     'PLAY_SESSION=a.b.c; actor=ada'
     """
-    cookies = [*_cookies(headers)]
+    sent = (part.strip() for header in headers.getlist("cookie") for part in header.split(";"))
+    cookies = [cookie for cookie in sent if cookie.partition("=")[0] in _NAMES]
     names = {cookie.partition("=")[0] for cookie in cookies}
     return "; ".join(cookies) if names == _NAMES else ""
-
-
-def _cookies(headers: Headers) -> Iterator[str]:
-    for header in headers.getlist("cookie"):
-        for cookie in header.split(";"):
-            if cookie.strip().partition("=")[0] in _NAMES:
-                yield cookie.strip()
 
 
 class SharedSessions:
@@ -190,32 +162,7 @@ class SharedSessions:
         return session or self._sessions.find_or_open(name, person, graph)
 
 
-class DescribedStep(TypedDict):
-    """One join of a path, in words."""
-
-    join: str
-
-    facts: list[str]
-    """How many rows match, how values are compared, and who decided."""
-
-    choices: list[str]
-    """Other references between the same tables, which give other rows."""
-
-
-class DescribedPath(TypedDict):
-    """A path of joins, in words."""
-
-    grain: str
-    steps: list[DescribedStep]
-
-    rivals: list[str]
-    """Other paths of as many joins, and how their rows differ."""
-
-    direct: list[str]
-    """Direct joins between the path's first and last dataset. The path does not use them."""
-
-
-def _describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
+def _describe_path(graph: DataHubGraph, start: str, end: str) -> dict[str, object]:
     """Describe the best path of joins between two datasets, ignoring many-to-many paths."""
     # A path may lead over any table, so all joins are read.
     joins = all_joins(graph)
@@ -224,20 +171,19 @@ def _describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
     return {
         "grain": describe_grain(path.joins),
         "steps": [*map(_describe, path.steps)],
-        "rivals": [*path.rivals_in_words],
+        "rivals": path.rivals_in_words,
         "direct": [*map(join_in_brief, path.direct)],
     }
 
 
-def _describe(step: Step) -> DescribedStep:
+def _describe(step: Step) -> dict[str, object]:
+    """Describe one join of a path, and the other references that would give other rows."""
     factor, (left, right) = step.multiplies_by, step.join.tables
-    rows = (
-        [] if factor is None else [f"on average, a row of {left} matches {factor:.3g} of {right}"]
-    )
-    compared = comparison_in_words(step.join)
+    rows = "" if factor is None else f"on average, a row of {left} matches {factor:.3g} of {right}"
+    facts = (rows, comparison_in_words(step.join), decision_in_words(step.join))
     return {
         "join": step.join.arrows,
-        "facts": [*rows, *([compared] if compared else []), decision_in_words(step.join)],
+        "facts": [*filter(None, facts)],
         "choices": [other.arrows for other in step.alternatives],
     }
 
@@ -284,13 +230,17 @@ class _Service:
             yield
             self._sessions.close_all()
 
+        own_sign_in = [
+            Route("/sign-in", self._sign_in, methods=["POST"]),
+            Route("/sign-out", self._sign_out, methods=["POST"]),
+        ]
         return Starlette(
             routes=[
                 Route("/", self._show),
                 Route("/dataset", self._show),
                 Route("/path", self._find_path),
                 Route("/decide", self._decide, methods=["POST"]),
-                *([] if self._shared else self._own_sign_in()),
+                *([] if self._shared else own_sign_in),
                 Route("/health", lambda _: PlainTextResponse("ok")),
             ],
             middleware=[
@@ -299,14 +249,9 @@ class _Service:
                     TrustedHostMiddleware, allowed_hosts=self._address.names, www_redirect=False
                 ),
             ],
+            exception_handlers={_RefusedError: _fail, HyperJoinError: _fail},
             lifespan=lifespan,
         )
-
-    def _own_sign_in(self) -> Sequence[Route]:
-        return [
-            Route("/sign-in", self._sign_in, methods=["POST"]),
-            Route("/sign-out", self._sign_out, methods=["POST"]),
-        ]
 
     def _session(self, request: Request) -> PersonalSession | None:
         if self._shared:
@@ -332,22 +277,15 @@ class _Service:
     def _find_path(self, request: Request) -> Response:
         """Describe the best path of joins between two datasets, as JSON for the page."""
         start, end = (request.query_params.get(name, "") for name in ("start", "end"))
-        try:
-            session = self._session(request)
-            if session is None:
-                return JSONResponse({"error": _ENDED}, status_code=401)
-            if not start or not end:
-                return JSONResponse({"error": "name two datasets"}, status_code=400)
-            return JSONResponse(_describe_path(session.graph, start, end))
-        except NoPathError as error:
-            refusal = {"error": error.reason, "direct": error.direct}
-            return JSONResponse(refusal, status_code=_status(error))
-        except HyperJoinError as error:
-            return _fail(error)
+        session = self._session(request)
+        if session is None:
+            raise _RefusedError(401, _ENDED)
+        if not start or not end:
+            raise _RefusedError(400, "name two datasets")
+        return JSONResponse(_describe_path(session.graph, start, end))
 
     async def _sign_in(self, request: Request) -> Response:
-        if not _comes_from_own_page(request.headers, self._address.origins):
-            return _refuse(_FOREIGN)
+        self._check_origin(request)
         token = (await read_texts(request)).get("token", "").strip()
         self._sessions.close(request.cookies.get(self._cookie, ""))
         return await run_in_threadpool(self._open, token)
@@ -355,17 +293,15 @@ class _Service:
     def _open(self, token: str) -> Response:
         """Start a session for the owner of a token."""
         if not is_sendable(token):
-            return _refuse(_NOT_ACCEPTED, 401)
+            raise _RefusedError(401, _NOT_ACCEPTED)
         try:
             graph = self._connect(token)
             with ExitStack() as failing:
                 failing.callback(graph.close)
                 person = signed_in_user(graph)
                 failing.pop_all()
-        except DeniedError:
-            return _refuse(_NOT_ACCEPTED)
-        except HyperJoinError as error:
-            return _fail(error)
+        except DeniedError as error:
+            raise _RefusedError(403, _NOT_ACCEPTED) from error
         response = Response(status_code=204)
         response.set_cookie(
             self._cookie,
@@ -378,9 +314,7 @@ class _Service:
         return response
 
     def _sign_out(self, request: Request) -> Response:
-        session = self._check(request)
-        if isinstance(session, Response):
-            return session
+        self._check(request)
         self._sessions.close(request.cookies[self._cookie])
         response = Response(status_code=204)
         response.delete_cookie(self._cookie, secure=self._address.is_encrypted, httponly=True)
@@ -388,16 +322,11 @@ class _Service:
 
     async def _decide(self, request: Request) -> Response:
         session = await run_in_threadpool(self._check, request)
-        if isinstance(session, Response):
-            return session
         asked = await read_texts(request)
         decision, join = asked.get("decision", ""), asked.get("join", "")
         if decision not in _DECIDE or not join.startswith(_RELATIONSHIP):
-            return JSONResponse({"error": "the request names no join or decision"}, status_code=400)
-        try:
-            return await run_in_threadpool(self._store, session, asked)
-        except HyperJoinError as error:
-            return _fail(error)
+            raise _RefusedError(400, "the request names no join or decision")
+        return await run_in_threadpool(self._store, session, asked)
 
     def _store(self, session: PersonalSession, asked: Mapping[str, str]) -> Response:
         """Store a decision, unless another one was made since the person's page was loaded."""
@@ -416,23 +345,25 @@ class _Service:
         was = {} if undone is None else {"was": undone}
         return JSONResponse({"decision": decision, **was})
 
-    def _check(self, request: Request) -> PersonalSession | Response:
-        """Return a request's session, or an error response if the request may be forged."""
-        if not _comes_from_own_page(request.headers, self._address.origins):
-            return _refuse(_FOREIGN)
-        try:
-            session = self._session(request)
-        except HyperJoinError as error:
-            return _fail(error)
+    def _check_origin(self, request: Request) -> None:
+        """Refuse a request that none of the service's own pages sent."""
+        if request.headers.get("origin") not in self._address.origins:
+            raise _RefusedError(403, _FOREIGN)
+
+    def _check(self, request: Request) -> PersonalSession:
+        """Return a request's session, or refuse a request that may be forged."""
+        self._check_origin(request)
+        session = self._session(request)
         if session is None:
-            return JSONResponse({"error": _ENDED}, status_code=401)
-        if not _repeats_secret(request.headers, session):
-            return _refuse("the page is of another session. Load it again")
+            raise _RefusedError(401, _ENDED)
+        secret = request.headers.get(CSRF_HEADER, "").encode()
+        if not hmac.compare_digest(secret, session.csrf.encode()):
+            raise _RefusedError(403, "the page is of another session. Load it again")
         return session
 
 
-def _refuse(reason: str, status: int = 403) -> Response:
-    return JSONResponse({"error": reason}, status_code=status)
+class _RefusedError(HTTPException):
+    """A request that the service does not answer."""
 
 
 def _refuse_stale(current: str, who: str) -> Response:
@@ -443,12 +374,21 @@ def _refuse_stale(current: str, who: str) -> Response:
     return JSONResponse({**answer, "decision": current or _UNDONE}, status_code=409)
 
 
-def _fail(error: HyperJoinError) -> Response:
-    return JSONResponse({"error": str(error)}, status_code=_status(error))
-
-
-def _status(error: HyperJoinError) -> int:
+def _fail(_: Request, error: Exception) -> Response:
     match error:
+        case _RefusedError():
+            told: dict[str, object] = {"error": error.detail}
+        case NoPathError():
+            told = {"error": error.reason, "direct": error.direct}
+        case _:
+            told = {"error": str(error)}
+    return JSONResponse(told, status_code=_status(error))
+
+
+def _status(error: Exception) -> int:
+    match error:
+        case _RefusedError():
+            return error.status_code
         case DeniedError() | NoServerError():
             return 403
         case UnknownNameError() | AmbiguousColumnError() | NoPathError():

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from datahub.ingestion.graph.client import DataHubGraph
 
@@ -43,14 +42,15 @@ def list_catalog_contents(
     tables = list_tables(joins, about)
     columns = {column for each in shown for column in (each.join.left, each.join.right)}
     vias = {join.via[0].table for join in joins[:MOST_JOINS] if join.via}
-    found = {table: summaries.get(dataset_urn(table), DatasetSummary()) for table in tables}
+    unknown = DatasetSummary()
+    found = {table: summaries.get(dataset_urn(table), unknown) for table in {*tables, *vias}}
     contents = collect(
         shown,
         tables={
-            table: (UNKNOWN, UNKNOWN if summary.columns is None else summary.columns)
-            for table, summary in found.items()
+            table: (UNKNOWN, UNKNOWN if (own := found[table].columns) is None else own)
+            for table in tables
         },
-        titles={table: _title(table, summaries) for table in (*tables, *vias)},
+        titles={table: summary.title or table.name for table, summary in found.items()},
         columns=dict.fromkeys(sorted(columns), (False, "", UNKNOWN, False)),
         note=lambda statement: _FROM_CATALOG if statement.sql else "",
     )
@@ -63,18 +63,9 @@ def list_tables(joins: Sequence[Join], about: TableId | None) -> list[TableId]:
     return sorted(ends | ({about} if about else set()))
 
 
-def _title(table: TableId, summaries: Mapping[str, DatasetSummary]) -> str:
-    summary = summaries.get(dataset_urn(table))
-    return (summary.title if summary else "") or table.name
-
-
 def is_listed(join: Join) -> bool:
     """Return whether the page lists a join: not if a run withdrew it, which nobody can change."""
     return join.open or join.verdict is Verdict.REJECTED
-
-
-_STATEMENTS = 200
-"""Maximum number of SQL statements that one request to DataHub reads."""
 
 
 def render_joins(
@@ -91,7 +82,7 @@ def render_joins(
     contents = list_catalog_contents(
         joins,
         summaries=read_dataset_summaries(graph, sorted(map(dataset_urn, {*tables, *vias}))),
-        statements=_read_statements(graph, joins[:MOST_JOINS]),
+        statements=statements_of_joins(graph, joins[:MOST_JOINS]),
         about=about,
     )
     focus = tables.index(about) if about else -1
@@ -124,14 +115,6 @@ def _read(graph: DataHubGraph, about: TableId | None) -> list[Join]:
     else:
         found = all_joins(graph, hidden=True)
     return [join for join in found if is_listed(join)]
-
-
-def _read_statements(graph: DataHubGraph, joins: Sequence[Join]) -> dict[str, Statement]:
-    """Read the SQL of joins, in several requests if necessary."""
-    rest, statements = iter(joins), dict[str, Statement]()
-    while part := list(islice(rest, _STATEMENTS)):
-        statements |= statements_of_joins(graph, part)
-    return statements
 
 
 def render_sign_in(*, nonce: str, datahub: str = "") -> str:
