@@ -140,10 +140,13 @@ _UNREADABLE = (SqlglotError, RecursionError, TypeError, ValueError)
 class _Resolver(SchemaResolverInterface):
     tables: Mapping[str, TableId]
     columns: Mapping[TableId, list[str]]
-    platform: str = ""
-    """The DataHub platform, which determines the SQL dialect."""
-
+    of_platform: str
     platform_instance: str | None = None
+
+    @property
+    def platform(self) -> str:
+        """The DataHub platform, which determines the SQL dialect."""
+        return self.of_platform
 
     def includes_temp_tables(self) -> bool:
         """Return True to stop the parser from caching anything."""
