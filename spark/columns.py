@@ -19,6 +19,10 @@ from datahub_hyperjoin.spark.errors import EmptyTableError, TableWithHeaderError
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.wording import name_some
 
+Batches = Generator[pa.RecordBatch, None, None]
+Paths = Collection[str] | None
+"""Paths of the columns to read; all if None."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -53,7 +57,7 @@ class TableStream:
     """A table whose rows are read as a stream of batches."""
 
     columns: tuple[Column, ...]
-    batches: Generator[pa.RecordBatch, None, None]
+    batches: Batches
     """Batches of rows with a field for each comparable column, named by the column's path."""
 
     notes: list[str]
@@ -94,16 +98,12 @@ def _note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
             notes.append(f"{reason}: {name_some(names)}")
 
 
-def requested_columns(
-    columns: Sequence[Column], paths: Collection[str] | None
-) -> tuple[Column, ...]:
+def requested_columns(columns: Sequence[Column], paths: Paths) -> tuple[Column, ...]:
     """Return the requested columns, or all columns if `paths` is None."""
     return tuple(column for column in columns if paths is None or column.path in paths)
 
 
-def choose_columns(
-    columns: Sequence[Column], paths: Collection[str] | None
-) -> tuple[tuple[Column, ...], list[str]]:
+def choose_columns(columns: Sequence[Column], paths: Paths) -> tuple[tuple[Column, ...], list[str]]:
     """Return the columns to read, and notes that tell users which columns cannot be used."""
     notes: list[str] = []
     chosen = requested_columns(addressable_columns(columns, notes), paths)
@@ -164,9 +164,7 @@ def with_usable_values(stream: TableStream) -> TableStream:
     return replace(stream, batches=_usable(stream.batches, stream.notes))
 
 
-def _usable(
-    batches: Generator[pa.RecordBatch, None, None], notes: list[str]
-) -> Generator[pa.RecordBatch, None, None]:
+def _usable(batches: Batches, notes: list[str]) -> Batches:
     changed = dict.fromkeys((_INVALID, _LONG, _FAR), 0)
     try:
         with closing(batches):
@@ -257,9 +255,7 @@ class SampleCount:
         return notes
 
 
-def draw(
-    stream: TableStream, *, max_rows: int, max_bytes: int
-) -> Generator[pa.RecordBatch, None, None]:
+def draw(stream: TableStream, *, max_rows: int, max_bytes: int) -> Batches:
     """Draw random rows of a table; add notes if not all rows are read or drawn."""
     count = SampleCount()
     yield from draw_part(stream, count, max_rows=max_rows, max_bytes=max_bytes)
@@ -268,9 +264,7 @@ def draw(
     stream.notes.extend(count.notes())
 
 
-def draw_part(
-    stream: TableStream, count: SampleCount, *, max_rows: int, max_bytes: int
-) -> Generator[pa.RecordBatch, None, None]:
+def draw_part(stream: TableStream, count: SampleCount, *, max_rows: int, max_bytes: int) -> Batches:
     """Draw random rows from each batch, in proportion to the batch's size.
 
     If n rows are still wanted, and N rows remain including this batch of b rows, then n b / N rows

@@ -49,7 +49,7 @@ def read_table(
     return replace(stream, batches=draw(stream, max_rows=max_rows, max_bytes=max_bytes))
 
 
-def _open(  # noqa: PLR0911 (a return for each kind of location)
+def _open(
     table: Table, databases: Databases, paths: Collection[str] | None, *, max_rows: int
 ) -> TableStream:
     """Open a table with the reader that fits its location."""
@@ -58,18 +58,13 @@ def _open(  # noqa: PLR0911 (a return for each kind of location)
         case File():
             return read_file(location, paths)
         # Lakes of plain files need no other reader, nor SQLAlchemy, which takes long to import.
-        case Folder():
-            from datahub_hyperjoin.spark.files.folder import read_folder  # noqa: PLC0415
+        case Folder() | DeltaFolder() | IcebergFolder():
+            from datahub_hyperjoin.spark.files.table_parts import (  # noqa: PLC0415
+                TableItems,
+                read_items,
+            )
 
-            return read_folder(location, paths)
-        case DeltaFolder():
-            from datahub_hyperjoin.spark.files.delta import read_delta  # noqa: PLC0415
-
-            return read_delta(local_path(location.uri), paths)
-        case IcebergFolder():
-            from datahub_hyperjoin.spark.files.iceberg import read_iceberg  # noqa: PLC0415
-
-            return read_iceberg(local_path(location.uri), paths)
+            return read_items(TableItems(location), paths)
         case IcebergDataFile():
             return _read_data_file(location, paths)
         case Relation():

@@ -74,13 +74,13 @@ class _Commands(click.Group):
         listed = {it: click.Command(it, help=_read_help(*_COMMANDS[it])) for it in _COMMANDS}
         click.Group(commands=listed).format_commands(ctx, formatter)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's interface)
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all subcommands in alphabetical order."""
         return sorted(_COMMANDS)
 
     def get_command(
         self,
-        ctx: click.Context,  # noqa: ARG002 (click's interface)
+        ctx: click.Context,
         cmd_name: str,
     ) -> click.Command | None:
         """Import a subcommand; return None if no subcommand has this name."""

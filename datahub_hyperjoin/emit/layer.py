@@ -143,15 +143,15 @@ class OwnEntities(Layer):
     outlives_edits: ClassVar[bool] = False
     """Whether an entity that a person edited stays in use, without being written or hidden."""
 
-    def urns(self, publication: Publication) -> Iterable[str]:  # noqa: ARG002 (for the subclasses)
+    def urns(self, publication: Publication) -> Iterable[str]:
         """Return the URNs of the entities that a run may write."""
         return ()
 
-    def shown_by(self, aspects: Mapping[type[_Aspect], _Aspect]) -> Iterable[str]:  # noqa: ARG002
+    def shown_by(self, aspects: Mapping[type[_Aspect], _Aspect]) -> Iterable[str]:
         """Return the URNs of the datasets and columns that an entity shows."""
         return ()
 
-    def is_edited(self, info: Info, stamp: SystemMetadataClass | None) -> bool:  # noqa: ARG002
+    def is_edited(self, info: Info, stamp: SystemMetadataClass | None) -> bool:
         """Return whether a person edited an entity, given its aspect and the stamp of its write."""
         # An editor other than ingestion is a person.
         stamped = getattr(info, "lastModified", None)

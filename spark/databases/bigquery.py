@@ -47,15 +47,12 @@ _SYNTAX = SqlSyntax(
 )
 
 _FORMS: FormsByType = {
-    types.Date: _SYNTAX.day_form(_TEXT),
+    **_SYNTAX.usual_forms(_TEXT),
     types.TIMESTAMP: _SYNTAX.moment_form("v", f"format_timestamp({_MOMENT_FORMAT}, 'UTC')"),
     types.DateTime: _SYNTAX.moment_form("v", f"format_datetime({_MOMENT_FORMAT})"),
     types.String: _SYNTAX.text_form("{}"),
     types.Float: _SYNTAX.number_form(_FLOAT, inexact=f"is_nan(v) OR {FAR_NUMBER} OR {_IS_LONG}"),
-    types.Numeric: _SYNTAX.number_form(_TEXT),
     types.Time: _SYNTAX.plain_form(DataType.TEXT, _TIME),
-    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
-    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, _TEXT),
 }
 
 

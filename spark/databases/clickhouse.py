@@ -8,7 +8,8 @@ are read as text.
 
 import re
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.dialects import registry
@@ -45,8 +46,6 @@ _SETTINGS = {
     "prefer_column_name_to_alias": 1,
     "enable_positional_arguments": 1,
 }
-_FIRST_VERSION = (26, 9)
-"""The oldest version that is tested."""
 # 32 is the scale that is enough for 17 digits after 15 zeros.
 _FLOAT = "toString(toDecimal256OrNull(toString(v), 32))"
 
@@ -91,13 +90,6 @@ _SIZES = """
 """
 
 
-class _HttpTransport(Protocol):
-    """What the dialect's driver for HTTP has for each connection."""
-
-    ch_settings: dict[str, object]
-    timeout: float | None
-
-
 class ClickHouse(DatabaseSystem):
     """ClickHouse."""
 
@@ -110,6 +102,12 @@ class ClickHouse(DatabaseSystem):
     # Its primary keys sort rows, and may repeat.
     declares_keys = False
     syntax = _SYNTAX
+    # The oldest that is tested.
+    first_version = (26, 9)
+    # Not every user may change settings.
+    answers = MappingProxyType(
+        {"SELECT value = '1' FROM system.settings WHERE name = 'prefer_column_name_to_alias'": "1"}
+    )
 
     def complete(self, url: "URL") -> "URL":
         """Lead a URL over HTTP to our dialect, and let its driver stream rows."""
@@ -135,7 +133,7 @@ class ClickHouse(DatabaseSystem):
         if engine.driver != "http":
             return
         raw = cast("Any", connection)
-        transport: _HttpTransport = raw.transport
+        transport = raw.transport
         # Installed with the extra `clickhouse` only.
         from clickhouse_sqlalchemy.exceptions import DatabaseException  # noqa: PLC0415
 
@@ -158,8 +156,7 @@ class ClickHouse(DatabaseSystem):
         del before
         if connection.engine.driver != "http":
             return
-        raw = cast("Any", connection.connection.driver_connection)
-        transport: _HttpTransport = raw.transport
+        transport = cast("Any", connection.connection.driver_connection).transport
         if _SETTINGS.keys() - {"readonly"} <= transport.ch_settings.keys():
             transport.ch_settings["max_execution_time"] = max(1, round(seconds))
 
@@ -199,16 +196,6 @@ class ClickHouse(DatabaseSystem):
             case family:
                 return _SYNTAX.plain_form(_PLAIN_TYPES.get(family, DataType.INTEGER), read)
 
-    def can_compute(self, connection: Connection) -> bool:
-        """Return whether the server is of version 26.9 or later, and the user may set settings."""
-        major, minor, *_ = connection.dialect.server_version_info or (0, 0)
-        is_set = (
-            "SELECT value = '1' FROM system.settings WHERE name = 'prefer_column_name_to_alias'"
-        )
-        return (int(major), int(minor)) >= _FIRST_VERSION and bool(
-            connection.exec_driver_sql(is_set).scalar_one()
-        )
-
 
 def _moment_form(text_: str) -> SqlForm:
     """Write the normal forms of points in time; all are in years that Python knows."""
@@ -233,7 +220,6 @@ _PLAIN_TYPES = {
 """Maps types whose texts are normal forms to the types that readers infer from the text. All others
 are integers."""
 _AS_TEXT = "CAST(toString({0}) AS Nullable(String))"
-_WITHOUT_ZEROS = _SYNTAX.without_needless_zeros(_AS_TEXT)
 
 
 def _valid(text_: str) -> str:
@@ -248,15 +234,12 @@ _TEXTS = {
     **dict.fromkeys(("Bool", "Date", "Date32", "Enum8", "Enum16", "IPv4", "IPv6"), _AS_TEXT),
     **dict.fromkeys(("Time", "UUID"), _AS_TEXT),
     # Their time zones only say how points in time are shown.
-    "DateTime": "CAST(toString({0}, 'UTC') AS Nullable(String))",
-    "DateTime64": "CAST(toString({0}, 'UTC') AS Nullable(String))",
-    "Decimal": _WITHOUT_ZEROS,
+    **dict.fromkeys(("DateTime", "DateTime64"), "CAST(toString({0}, 'UTC') AS Nullable(String))"),
+    **dict.fromkeys(("Decimal", "Time64"), _SYNTAX.without_needless_zeros(_AS_TEXT)),
     "FixedString": _valid(r"trim(TRAILING '\0' FROM CAST({0} AS Nullable(String)))"),
     "String": _valid("CAST({0} AS Nullable(String))"),
-    "Time64": _WITHOUT_ZEROS,
     # Python and Arrow have no floats of fewer bits, and would show digits that these do not have.
-    "BFloat16": "CAST(toString({0}) AS Nullable(Float64))",
-    "Float32": "CAST(toString({0}) AS Nullable(Float64))",
+    **dict.fromkeys(("BFloat16", "Float32"), "CAST(toString({0}) AS Nullable(Float64))"),
     "Float64": "CAST({0} AS Nullable(Float64))",
 }
 """By type, the expression that reads the column `{}`: as text or, if it is a float, as a double."""

@@ -9,19 +9,12 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from datahub_hyperjoin.locations import Database
-from datahub_hyperjoin.spark.databases.system import (
-    run,
-    system_named,
-    system_of,
-    system_of_url,
-)
+from datahub_hyperjoin.spark.databases.system import run, system_named, system_of, system_of_url
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.visible import redact
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import ExceptionContext
-    from sqlalchemy.engine.interfaces import DBAPIConnection
-    from sqlalchemy.pool import ConnectionPoolEntry
 
 _IN_ALL = "hyperjoin_seconds_in_all"
 """The execution option that limits the time of a whole reading."""
@@ -71,11 +64,7 @@ def create_reading_engine(connection: str, database: Database, connections: int)
     system.engine_created()
     event.listen(engine, "handle_error", system.translated)
     event.listen(engine, "handle_error", partial(_explain_pool, connection))
-
-    @event.listens_for(engine, "connect")
-    def configure(raw: "DBAPIConnection", _: "ConnectionPoolEntry") -> None:
-        system.prepare(raw, engine, database.timeout)
-
+    event.listen(engine, "connect", lambda raw, _: system.prepare(raw, engine, database.timeout))
     _keep_limits(engine, database.timeout)
     return engine
 
@@ -112,11 +101,7 @@ def _keep_limits(engine: Engine, timeout: float) -> None:
 
     `timeout` is the time limit of a statement in seconds, unless `within` set a smaller one.
     """
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        _begin(connection, timeout)
-
+    event.listen(engine, "begin", partial(_begin, timeout=timeout))
     if not system_of(engine.dialect).rewrites_statements:
         return
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 from pydantic import SecretStr
@@ -18,7 +18,6 @@ from datahub_hyperjoin.spark.counting.texts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.relations import (
     WHOLE_KEY,
-    KeyRange,
     choose_relation_columns,
     count_rows,
     find_integer_key,
@@ -31,14 +30,6 @@ from datahub_hyperjoin.spark.databases.relations import (
 )
 from datahub_hyperjoin.spark.databases.system import stored_name
 from datahub_hyperjoin.spark.native.frames import TableFrame
-
-
-@dataclass(frozen=True)
-class KeyRanges(InputPartition):
-    """The ranges of a primary key that one Spark task reads over one connection."""
-
-    ranges: tuple[KeyRange, ...]
-    """Ranges of the key, read one after the other."""
 
 
 class RelationSource(DataSource):
@@ -56,26 +47,22 @@ class RelationSource(DataSource):
 
 class _Reader(DataSourceReader):
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
-        self._options = options
+        self._relation = _relation(options)
+        self._partitions, *self._plan = json.loads(options["plan"])
         self._fields = schema.fieldNames()
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [
-            KeyRanges(tuple((first, end) for first, end in ranges))
-            for ranges in json.loads(self._options["partitions"])
-        ]
+        # Each has the ranges of the key that one task reads over one connection.
+        return [*map(InputPartition, self._partitions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        options = self._options
-        relation = _relation(options)
-        names = [quoted_name(name, quote=True) for name in json.loads(options["names"])]
-        key = quoted_name(options["key"], quote=True)
-        limit = json.loads(options["limit"])
+        limit, key, names = self._plan
+        key, *names = (quoted_name(name, quote=True) for name in (key, *names))
         with Databases() as databases:
-            engine = databases.engine(relation)
-            values = select_values(relation, names, inspect_database(engine))
-            for range_ in partition.ranges if isinstance(partition, KeyRanges) else ():
-                statement = within_key_range(values, key, range_)
+            engine = databases.engine(self._relation)
+            values = select_values(self._relation, names, inspect_database(engine))
+            for first, end in partition.value:
+                statement = within_key_range(values, key, (first, end))
                 for batch in read_rows(engine, statement.limit(limit), names):
                     texts = [texts_of(column) for column in batch.columns]
                     yield pa.RecordBatch.from_arrays(texts, names=self._fields)
@@ -101,23 +88,17 @@ def load_relation(
             ranges, limit, note = sample_rows(relation, engine, key, rows=rows, most=most_rows)
             notes.append(note)
         else:
-            limit = None
-            ranges = [WHOLE_KEY]
+            limit, ranges = None, [WHOLE_KEY]
             if key:
                 ranges = split_key(relation, engine, key, connections, rows=rows)
     names = [stored_name(path, engine.dialect) for path in readable_paths(columns)]
     # Each partition opens one connection, so that there are never more than the recipe allows.
     partitions = [ranges[start::connections] for start in range(min(connections, len(ranges)))]
-    options = {
-        **_options(relation, engine.dialect),
-        "names": json.dumps(names),
-        "key": stored_name(key, engine.dialect),
-        "limit": json.dumps(limit),
-        "partitions": json.dumps(partitions),
-    }
+    plan = (partitions, limit, stored_name(key, engine.dialect), names)
     # Columns are numbered, because Spark would read a dot in a name as a member of a struct.
     schema = ", ".join(f"c{index} string" for index in range(len(names)))
     session.dataSource.register(RelationSource)
+    options = {**_options(relation, engine.dialect), "plan": json.dumps(plan)}
     reader = session.read.format(RelationSource.name()).options(**options)
     return TableFrame(reader.schema(schema).load() if schema else None, columns, notes, rows)
 
@@ -127,28 +108,18 @@ def _options(relation: Relation, dialect: Dialect) -> dict[str, str]:
 
     All names are as the database stores them, since options are plain texts.
     """
-    database = relation.database
+    database, stored = relation.database, partial(stored_name, dialect=dialect)
+    kept = [relation.connection, stored(relation.schema), stored(relation.name)]
     return {
         "url": database.url.get_secret_value(),
         "password": database.password.get_secret_value() if database.password else "",
-        "max_connections": str(database.max_connections),
-        "timeout": str(database.timeout),
-        "connection": relation.connection,
-        "schema": stored_name(relation.schema, dialect),
-        "table": stored_name(relation.name, dialect),
+        "relation": json.dumps([database.max_connections, database.timeout, *kept]),
     }
 
 
 def _relation(options: dict[str, str]) -> Relation:
-    database = Database(
-        url=SecretStr(options["url"]),
-        password=SecretStr(options["password"]) if options["password"] else None,
-        max_connections=int(options["max_connections"]),
-        timeout=float(options["timeout"]),
-    )
-    return Relation(
-        database=database,
-        connection=options["connection"],
-        schema=quoted_name(options["schema"], quote=True),
-        name=quoted_name(options["table"], quote=True),
-    )
+    most, timeout, connection, *names = json.loads(options["relation"])
+    url, password = map(SecretStr, (options["url"], options["password"]))
+    database = Database(url=url, password=password or None, max_connections=most, timeout=timeout)
+    schema, name = (quoted_name(each, quote=True) for each in names)
+    return Relation(database=database, connection=connection, schema=schema, name=name)

@@ -2,6 +2,7 @@
 
 import re
 from itertools import takewhile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, types
@@ -19,7 +20,6 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     short_digits,
 )
 from datahub_hyperjoin.spark.databases.system import THREE_PARTS, DatabaseSystem
-from datahub_hyperjoin.tables import DataType
 
 if TYPE_CHECKING:
     from databricks.sqlalchemy.base import DatabricksDialect
@@ -37,18 +37,15 @@ _TYPES: dict[str, TypeEngine[Any]] = {
     "bigint": types.BigInteger(),
     "binary": types.LargeBinary(),
     "boolean": types.Boolean(),
-    "char": types.String(),
     "date": types.Date(),
     "decimal": types.Numeric(),
     "double": types.Double(),
     "float": types.Float(),
     "int": types.Integer(),
-    "smallint": types.SmallInteger(),
-    "string": types.String(),
     "timestamp": types.DateTime(timezone=True),
     "timestamp_ntz": types.DateTime(),
-    "tinyint": types.SmallInteger(),
-    "varchar": types.String(),
+    **dict.fromkeys(("smallint", "tinyint"), types.SmallInteger()),
+    **dict.fromkeys(("char", "string", "varchar"), types.String()),
     # Not read, whatever they hold.
     **dict.fromkeys(("array", "map", "object", "struct", "variant"), types.JSON()),
 }
@@ -91,15 +88,13 @@ _SYNTAX = SqlSyntax(
 
 
 _FORMS: FormsByType = {
-    types.Date: _SYNTAX.day_form(_TEXT),
+    **_SYNTAX.usual_forms(_TEXT),
     types.DateTime: _SYNTAX.moment_form("v", "date_format(v, 'yyyy-MM-dd HH:mm:ss.SSSSSS')"),
     # Bytes that are no UTF-8 would count as characters of one byte each.
     types.String: _SYNTAX.text_form("make_valid_utf8({})"),
     # The driver returns floats as doubles of as many digits.
     types.Float: _SYNTAX.number_form(_FLOAT, value="CAST({} AS DOUBLE)", inexact=_INEXACT_FLOAT),
     types.Numeric: _SYNTAX.number_form(_TEXT, inexact=_HAS_EXPONENT.format(_TEXT)),
-    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
-    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, _TEXT),
 }
 
 
@@ -114,6 +109,8 @@ class Databricks(DatabaseSystem):
     hex_digits = short_digits("octet_length({0})", "lower(hex({0}))")
     syntax = _SYNTAX
     forms = _FORMS
+    # Two backslashes are one if the first escapes the second, as in our literals.
+    answers = MappingProxyType({r"SELECT char_length('\\')": "1"})
     lists_sizes = False
 
     def database_name(self, url: "URL") -> str:
@@ -132,11 +129,6 @@ class Databricks(DatabaseSystem):
     def limit_statement(self, seconds: float) -> str:
         """Limit the time of the session's statements; two days are the largest limit."""
         return f"SET STATEMENT_TIMEOUT = {min(round(seconds), 172_800)}"
-
-    def can_compute(self, connection: Connection) -> bool:
-        """Return whether the server reads backslashes in string literals as escapes."""
-        # Two backslashes are one if the first escapes the second.
-        return connection.exec_driver_sql(r"SELECT char_length('\\')").scalar_one() == 1
 
 
 class DatabricksReader(DatabricksDialect):

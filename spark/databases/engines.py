@@ -10,10 +10,7 @@ import sqlite3
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING
-
-from typing_extensions import Self
 
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
@@ -102,27 +99,15 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
     return create_reading_engine(connection, database, connections)
 
 
-class Databases:
+class Databases(ExitStack):
     """A set of databases, each of which is opened on first use.
 
     All of them are closed at the end of the `with` block.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._engines: dict[Database, Engine] = {}
-        self._exit_stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._exit_stack.close()
-        self._engines.clear()
 
     def engine(self, relation: Relation) -> "Engine":
         """Return the engine of a table's database; of a view's, with a time limit of its own."""
@@ -130,7 +115,7 @@ class Databases:
 
         if relation.database not in self._engines:
             engine = open_engine(relation.connection, relation.database)
-            self._exit_stack.callback(engine.dispose)
             self._engines[relation.database] = engine
+            self.callback(lambda: self._engines.pop(relation.database).dispose())
         engine = self._engines[relation.database]
         return within(engine, relation.database.view_timeout) if relation.is_view else engine

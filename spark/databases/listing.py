@@ -247,10 +247,7 @@ def _foreign_keys(
                 ForeignKeyConstraint(
                     name=key["name"] or "",
                     columns=tuple(map(system.column_name, key["constrained_columns"])),
-                    relation=(
-                        system.name_in_key(relation[0]),
-                        system.name_in_key(relation[1]),
-                    ),
+                    relation=(system.name_in_key(relation[0]), system.name_in_key(relation[1])),
                     referenced=tuple(map(system.column_name, key["referred_columns"])),
                 ),
             )

@@ -121,8 +121,6 @@ def _type_of(row: Row[Any], kind: type[TypeEngine[Any]]) -> TypeEngine[Any]:
     return build(*sizes, zerofill="zerofill" in row.column_type)
 
 
-_FIRST_VERSION = (10, 11)
-"""The oldest version that is tested."""
 _MISREADING_MODES = {
     "EMPTY_STRING_IS_NULL",
     "NO_BACKSLASH_ESCAPES",
@@ -172,6 +170,7 @@ def _temporal(form: SqlForm, *, is_unique: bool = True) -> SqlForm:
 
 _MOMENT = _SYNTAX.moment_form("v", "CAST(CAST(v AS DATETIME(6)) AS CHAR)")
 _FORMS: FormsByType = {
+    **_SYNTAX.usual_forms(_TEXT),
     types.Time: _SYNTAX.plain_form(DataType.TEXT, _SYNTAX.without_needless_zeros(_TEXT)),
     types.Date: _temporal(_SYNTAX.day_form(_TEXT)),
     # When clocks go back, two points in time are the same in the session's time zone.
@@ -181,16 +180,10 @@ _FORMS: FormsByType = {
     # A float has more digits than its text, which readers get. Without a length, grouping would cut
     # texts.
     types.Float: _SYNTAX.number_form(
-        _FLOAT,
-        value=_SYNTAX.exact.format("CAST({} AS CHAR(40))"),
-        inexact=_IS_FAR,
-        unique=False,
+        _FLOAT, value=_SYNTAX.exact.format("CAST({} AS CHAR(40))"), inexact=_IS_FAR, unique=False
     ),
-    types.Numeric: _SYNTAX.number_form(_TEXT),
     BIT: _SYNTAX.plain_form(DataType.INTEGER, _TEXT, "CAST({} AS UNSIGNED)"),
     YEAR: _SYNTAX.plain_form(DataType.INTEGER, _TEXT, "CAST({} AS UNSIGNED)"),
-    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
-    types.Uuid: _SYNTAX.plain_form(DataType.TEXT, _TEXT),
 }
 
 # MariaDB records when an InnoDB table was last written, until the server restarts or forgets the
@@ -255,6 +248,8 @@ class MariaDb(MySql):
     has_states = True
     syntax = _SYNTAX
     forms = _FORMS
+    # The oldest that is tested.
+    first_version = (10, 11)
 
     def limited(self, statement: str, seconds: float) -> str:
         """Limit the time of a statement, and of no other.
@@ -299,9 +294,5 @@ class MariaDb(MySql):
         """
         asked = "SELECT @@sql_mode, @@character_set_results"
         modes, encoding = connection.exec_driver_sql(asked).one()
-        version = tuple(connection.dialect.server_version_info or ())
-        return (
-            version >= _FIRST_VERSION
-            and encoding == "utf8mb4"
-            and _MISREADING_MODES.isdisjoint(modes.split(","))
-        )
+        reads_alike = encoding == "utf8mb4" and _MISREADING_MODES.isdisjoint(modes.split(","))
+        return reads_alike and super().can_compute(connection)

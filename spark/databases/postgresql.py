@@ -1,5 +1,7 @@
 """Read PostgreSQL, and compute normal forms in its SQL."""
 
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Inspector, types
@@ -19,13 +21,10 @@ from datahub_hyperjoin.spark.databases.system import (
     milliseconds,
     query,
 )
-from datahub_hyperjoin.tables import DataType
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-_FIRST_VERSION = 13
-"""The first version with `trim_scale`."""
 _IS_ODD = "v::text IN ('NaN', 'Infinity', '-Infinity')"
 # Both PostgreSQL and Arrow write the shortest number that is read as the same float.
 _FLOAT = f"CASE WHEN {_IS_ODD} THEN v::text ELSE trim_scale(v::text::numeric)::text END"
@@ -125,25 +124,21 @@ def _text_form(type_: types.String) -> SqlForm:
     return _SYNTAX.text_form("{}::text", text=padded)
 
 
-def _moment_form(type_: types.DateTime) -> SqlForm:
+def postgres_moment(type_: types.DateTime, syntax: SqlSyntax = _SYNTAX) -> SqlForm:
+    """Write the normal forms of points in time as PostgreSQL and Redshift compute them."""
     moment = "(v AT TIME ZONE 'UTC')" if type_.timezone else "v"
-    return _SYNTAX.moment_form(moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
+    return syntax.moment_form(moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
 
 
 _exact = _SYNTAX.exact.format
+_number_form = partial(SqlForm, "{}", types=_SYNTAX.number_types())
 _FORMS: FormsByType = {
+    **_SYNTAX.usual_forms("v::text"),
     types.Date: _SYNTAX.day_form("to_char(v, 'YYYY-MM-DD')"),
-    types.DateTime: _moment_form,
+    types.DateTime: postgres_moment,
     types.String: _text_form,
-    types.Float: SqlForm(
-        "{}", _exact(_FLOAT), f"{_IS_ODD} OR {FAR_NUMBER}", types=_SYNTAX.number_types()
-    ),
-    types.Numeric: SqlForm(
-        "{}", _exact("trim_scale(v)::text"), _IS_ODD, types=_SYNTAX.number_types()
-    ),
-    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, "v::text"),
-    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, "v::text"),
-    types.Uuid: _SYNTAX.plain_form(DataType.TEXT, "v::text"),
+    types.Float: _number_form(_exact(_FLOAT), f"{_IS_ODD} OR {FAR_NUMBER}"),
+    types.Numeric: _number_form(_exact("trim_scale(v)::text"), _IS_ODD),
 }
 
 
@@ -177,6 +172,9 @@ class PostgreSql(PostgresProtocol):
     hex_digits = short_digits("octet_length({0})", "encode({0}, 'hex')")
     syntax = _SYNTAX
     forms = _FORMS
+    # The first with `trim_scale`.
+    first_version = (13,)
+    answers = MappingProxyType({"SHOW server_encoding": "UTF8"})
     by_default = True
     has_states = True
 
@@ -201,9 +199,3 @@ class PostgreSql(PostgresProtocol):
     def states(self, connection: Connection) -> StateRows:
         """Return the state of the server for each table."""
         return [(schema, name, state) for schema, name, state in query(connection, _STATES)]
-
-    def can_compute(self, connection: Connection) -> bool:
-        """Return whether the server is of version 13 or later, and its texts are UTF-8."""
-        [major, *_] = connection.dialect.server_version_info or (0,)
-        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
-        return int(major) >= _FIRST_VERSION and encoding == "UTF8"

@@ -5,13 +5,13 @@ read tables, so that the self-check takes its values from one. It has much to fi
 documentation says how a replacement names a group, or that system views are read as tables are.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, types
-from sqlalchemy.types import TypeEngine
+from sqlalchemy import types
 
 from datahub_hyperjoin.spark.counting.aggregate import LONGEST_TEXT
-from datahub_hyperjoin.spark.databases.postgresql import PostgresProtocol
+from datahub_hyperjoin.spark.databases.postgresql import PostgresProtocol, postgres_moment
 from datahub_hyperjoin.spark.databases.sql_forms import (
     DIGITS_OF_DOUBLE,
     DIGITS_OF_REAL,
@@ -19,9 +19,9 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     Probe,
     SqlForm,
     SqlSyntax,
-    computes_probes,
     probes_of_texts,
     short_digits,
+    usual_probes,
 )
 from datahub_hyperjoin.spark.databases.sql_profiles import FIRST_CHARACTER
 from datahub_hyperjoin.spark.databases.system import THREE_PARTS
@@ -93,11 +93,6 @@ def _char_form(type_: types.CHAR) -> SqlForm:
     return _SYNTAX.text_form(value, text=padded)
 
 
-def _moment_form(type_: types.DateTime) -> SqlForm:
-    moment = "(v AT TIME ZONE 'UTC')" if type_.timezone else "v"
-    return _SYNTAX.moment_form(moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
-
-
 def _float_form(type_: types.Float[Any]) -> SqlForm:
     if isinstance(type_, types.REAL):
         real = "CAST(CAST({} AS float8) AS real)"
@@ -107,15 +102,34 @@ def _float_form(type_: types.Float[Any]) -> SqlForm:
 
 
 _FORMS: FormsByType = {
+    **_SYNTAX.usual_forms(_TEXT),
     types.CHAR: _char_form,
     types.VARCHAR: _SYNTAX.text_form(_EXACT.format(_MARKED), text=_UNMARKED, spelled=_UNMARKED),
     types.Date: _SYNTAX.day_form("to_char(v, 'YYYY-MM-DD')"),
-    types.DateTime: _moment_form,
+    types.DateTime: partial(postgres_moment, syntax=_SYNTAX),
     types.Float: _float_form,
-    types.Numeric: _SYNTAX.number_form(_TEXT),
     types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, _TRUTH),
-    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
 }
+
+
+# A value that depends on a row of a table is computed where tables are read.
+_ROW = " FROM (SELECT query_id AS i FROM sys_query_history LIMIT 1) AS q"
+_PROBES = [
+    each._replace(value=f"CASE WHEN i > 0 THEN {each.value} END")
+    for each in (
+        *usual_probes("CAST('{}' AS date)", "CAST('{}' AS timestamp)", "float8", "decimal"),
+        Probe(types.Integer(), "-7", "-7"),
+        Probe(
+            types.DateTime(timezone=True),
+            "CAST('2024-01-31 01:00:00.000010+01:30' AS timestamptz)",
+            "2024-01-30 23:30:00.00001",
+        ),
+        Probe(types.Float(), "CAST(-0.29 AS float8)", "-0.29"),
+        Probe(types.REAL(), "CAST(-0.1 AS real)", "-0.1"),
+        Probe(types.CHAR(8), "CAST('Oslo' AS char(8))", "oslo"),
+        *probes_of_texts(types.VARCHAR(9), _quote_for_redshift),
+    )
+]
 
 
 class Redshift(PostgresProtocol):
@@ -128,6 +142,8 @@ class Redshift(PostgresProtocol):
     most_fetched = MOST_FETCHED
     syntax = _SYNTAX
     forms = _FORMS
+    probes = _PROBES
+    probed_row = _ROW
     lists_sizes = False
 
     def complete(self, url: "URL") -> "URL":
@@ -151,40 +167,3 @@ class Redshift(PostgresProtocol):
     def name_in_key(self, reported: str) -> str:
         """Remove the quotes that SQLAlchemy leaves around a name."""
         return reported[1:-1].replace('""', '"') if reported.startswith('"') else reported
-
-    def can_compute(self, connection: Connection) -> bool:
-        """Return whether the compute nodes compute some normal forms as this package does."""
-        return computes_probes(connection, self.form, _PROBES, _ROW)
-
-
-# A value that depends on a row of a table is computed where tables are read.
-_ROW = " FROM (SELECT query_id AS i FROM sys_query_history LIMIT 1) AS q"
-
-
-def _of_row(value: str) -> str:
-    return f"CASE WHEN i > 0 THEN {value} END"
-
-
-_VALUES: tuple[tuple[TypeEngine[Any], str, str], ...] = (
-    (types.Boolean(), "true", "true"),
-    (types.Integer(), "-7", "-7"),
-    (types.Date(), "CAST('2024-01-31' AS date)", "2024-01-31"),
-    (types.DateTime(), "CAST('2024-01-31 00:00:00' AS timestamp)", "2024-01-31"),
-    (types.DateTime(), "CAST('2024-01-31 09:30:00.25' AS timestamp)", "2024-01-31 09:30:00.25"),
-    (
-        types.DateTime(timezone=True),
-        "CAST('2024-01-31 01:00:00.000010+01:30' AS timestamptz)",
-        "2024-01-30 23:30:00.00001",
-    ),
-    (types.Float(), "CAST(1234567.25 AS float8)", "1234567.25"),
-    (types.Float(), "CAST(-0.29 AS float8)", "-0.29"),
-    (types.REAL(), "CAST(-0.1 AS real)", "-0.1"),
-    (types.Numeric(), "CAST(-0.5 AS decimal(12, 2))", "-0.5"),
-    (types.Numeric(), "CAST(120 AS decimal(12, 2))", "120"),
-    (types.Numeric(), "CAST(120 AS decimal(12, 0))", "120"),
-    (types.CHAR(8), "CAST('Oslo' AS char(8))", "oslo"),
-)
-_PROBES = (
-    *(Probe(type_, _of_row(value), normal) for type_, value, normal in _VALUES),
-    *probes_of_texts(types.VARCHAR(9), lambda text: _of_row(_quote_for_redshift(text))),
-)

@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from sqlalchemy import (
     ColumnElement,
+    Connection,
     Dialect,
     Engine,
     Inspector,
@@ -28,7 +29,9 @@ from sqlalchemy.types import Integer, TypeEngine
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     TableStream,
     choose_columns,
     naming_columns,
@@ -76,14 +79,9 @@ def lacks_privilege(error: SQLAlchemyError) -> bool:
 
 
 def choose_relation_columns(
-    relation: Relation, inspector: Inspector, paths: Collection[str] | None = None
+    relation: Relation, inspector: Inspector, paths: Paths = None
 ) -> tuple[tuple[Column, ...], list[str]]:
     """Return the columns to read from a table or view, and notes about the others."""
-    return choose_columns(columns_of(relation, inspector), paths)
-
-
-def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
-    """List all columns of a table or view that the user may know of, in the table's order."""
     system = system_of(inspector.dialect)
     asked = {"schema": relation.schema, "name": relation.name}
     try:
@@ -95,17 +93,13 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
         raise unreadable(error) from None
     # Without any column to select, the database says why.
     withheld = withheld if len(withheld) < len(columns) else set()
-    return [
-        Column(each.name, position, DataType.TEXT, is_withheld=True)
-        if each.name in withheld
-        else Column(
-            each.name,
-            position,
-            system.opaque_type(each.type),
-            is_binary=system.has_digits(each.type),
-        )
-        for position, each in enumerate(columns)
+    known = [
+        Column(name, position, DataType.TEXT, is_withheld=True)
+        if name in withheld
+        else Column(name, position, system.opaque_type(type_), is_binary=system.has_digits(type_))
+        for position, (name, type_) in enumerate(columns)
     ]
+    return choose_columns(known, paths)
 
 
 def reflect_columns(relation: Relation, inspector: Inspector) -> list[ReflectedColumn]:
@@ -180,23 +174,31 @@ def select_from(
 
 def read_rows(
     engine: Engine, statement: Select[tuple[object, ...]], names: Sequence[str]
-) -> Generator[pa.RecordBatch, None, None]:
+) -> Batches:
     """Execute a SQL statement, and yield the result in batches."""
     rows = max(1, _BATCH_CELLS // max(1, len(names)))
     rows = min(rows, system_of(engine.dialect).most_fetched or rows)
     options = {"stream_results": True, "max_row_buffer": rows}
+    with _reading(engine) as connection:
+        end = time.monotonic() + seconds_in_all(connection)
+        # PyMySQL cannot end a transaction while a result is open.
+        with closing(connection.execution_options(**options).execute(statement)) as result:
+            for batch in result.partitions(rows):
+                columns = [list(values) for values in zip(*batch, strict=True)]
+                yield batch_of(names, columns, rows=len(batch))
+                if time.monotonic() > end:
+                    raise UnreadableRelationError.too_slow(statement_limit(connection))
+
+
+@contextmanager
+def _reading(engine: Engine) -> Iterator[Connection]:
+    """Provide a connection with a transaction, and convert the errors of its statements."""
     limit = math.inf
     try:
         with engine.connect() as connection:
             connection.begin()
-            limit, end = statement_limit(connection), time.monotonic() + seconds_in_all(connection)
-            # PyMySQL cannot end a transaction while a result is open.
-            with closing(connection.execution_options(**options).execute(statement)) as result:
-                for batch in result.partitions(rows):
-                    columns = [list(values) for values in zip(*batch, strict=True)]
-                    yield batch_of(names, columns, rows=len(batch))
-                    if time.monotonic() > end:
-                        raise UnreadableRelationError.too_slow(limit)
+            limit = statement_limit(connection)
+            yield connection
     except SQLAlchemyError as error:
         raise unreadable(error, limit) from None
 
@@ -317,14 +319,8 @@ def within_key_range(
 
 def _query_number(engine: Engine, statement: Select[Any]) -> int | None:
     """Execute a statement that selects at most one number, and return the number."""
-    limit = math.inf
-    try:
-        with engine.connect() as connection:
-            connection.begin()
-            limit = statement_limit(connection)
-            number = connection.execute(statement).scalar_one_or_none()
-    except SQLAlchemyError as error:
-        raise unreadable(error, limit) from None
+    with _reading(engine) as connection:
+        number = connection.execute(statement).scalar_one_or_none()
     return None if number is None else int(number)
 
 
@@ -335,12 +331,7 @@ SMALLEST_ROW = 8
 
 
 def read_relation(
-    relation: Relation,
-    engine: Engine,
-    paths: Collection[str] | None,
-    *,
-    max_rows: int,
-    size: int = 0,
+    relation: Relation, engine: Engine, paths: Paths, *, max_rows: int, size: int = 0
 ) -> TableStream:
     """Open a table or view for reading, and sample its rows if there are more than `max_rows`.
 
@@ -373,14 +364,12 @@ def read_relation(
 
 def _read(
     engine: Engine, statements: Sequence[Select[tuple[object, ...]]], columns: Sequence[Column]
-) -> Generator[pa.RecordBatch, None, None]:
+) -> Batches:
     names = readable_paths(columns)
     return _unless_empty((read_rows(engine, each, names) for each in statements), columns)
 
 
-def _unless_empty(
-    parts: Iterable[Generator[pa.RecordBatch, None, None]], columns: Sequence[Column]
-) -> Generator[pa.RecordBatch, None, None]:
+def _unless_empty(parts: Iterable[Batches], columns: Sequence[Column]) -> Batches:
     """Yield the rows of all parts; raise an error if there are none."""
     empty = True
     with naming_columns(columns):
@@ -416,7 +405,7 @@ def write_copy(view: Relation, engine: Engine, file: Path) -> None:
             writer.write_batch(pa.record_batch(texts, schema=schema) if texts else batch)
 
 
-def read_copy(file: str, names: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
+def read_copy(file: str, names: Sequence[str]) -> Batches:
     """Read some columns of a copied view."""
     with pa.OSFile(file, "rb") as source:
         schema = pa.ipc.open_file(source).schema

@@ -10,20 +10,20 @@ call for each table, and it has not been tried on a real account.
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, types
+from sqlalchemy import Engine, types
 from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
     FormsByType,
-    Probe,
     SqlForm,
     SqlSyntax,
-    computes_probes,
     probes_of_texts,
     quote_in_one_line,
     short_digits,
+    usual_probes,
 )
 from datahub_hyperjoin.spark.databases.system import (
     THREE_PARTS,
@@ -58,14 +58,7 @@ _TABLES = (
     "table_type IN ('VIEW', 'MATERIALIZED VIEW') FROM information_schema.tables"
 )
 _PROBES = (
-    Probe(types.Boolean(), "true", "true"),
-    Probe(types.Date(), "to_date('2024-01-31')", "2024-01-31"),
-    Probe(types.DateTime(), "to_timestamp_ntz('2024-01-31 00:00:00')", "2024-01-31"),
-    Probe(types.DateTime(), "to_timestamp_ntz('2024-01-31 09:30:00.25')", "2024-01-31 09:30:00.25"),
-    Probe(types.Float(), "CAST(1234567.25 AS FLOAT)", "1234567.25"),
-    Probe(types.Numeric(), "CAST(-0.5 AS NUMBER(12, 2))", "-0.5"),
-    Probe(types.Numeric(), "CAST(120 AS NUMBER(12, 2))", "120"),
-    Probe(types.Numeric(), "CAST(120 AS NUMBER(12, 0))", "120"),
+    *usual_probes("to_date('{}')", "to_timestamp_ntz('{}')", "FLOAT", "NUMBER"),
     *probes_of_texts(types.String(1), quote_in_one_line),
 )
 
@@ -94,9 +87,7 @@ _FORMS: FormsByType = {
     # Every text has a length. SQLAlchemy does not understand it if more follows, as a collation.
     types.String: lambda type_: _SYNTAX.text_form("{}") if type_.length else None,
     types.Float: _SYNTAX.number_form(
-        f"to_varchar({_FIFTEEN_DIGITS})",
-        inexact=_HAS_MORE_DIGITS,
-        unique=False,
+        f"to_varchar({_FIFTEEN_DIGITS})", inexact=_HAS_MORE_DIGITS, unique=False
     ),
     types.Numeric: _SYNTAX.number_form("to_varchar(v)"),
     types.Date: _SYNTAX.day_form("to_char(v, 'YYYY-MM-DD')"),
@@ -116,6 +107,8 @@ class Snowflake(DatabaseSystem):
     hex_digits = short_digits("octet_length({0})", "hex_encode({0}, 0)")
     syntax = _SYNTAX
     forms = _FORMS
+    # Functions depend on parameters of the account and of the session.
+    probes = _PROBES
 
     def arguments(self, url: "URL") -> dict[str, object]:
         """Set the formats that our SQL relies on, whatever the account or the user prefers."""
@@ -140,26 +133,17 @@ class Snowflake(DatabaseSystem):
         """List tables and views with their sizes in one statement."""
         with engine.connect() as connection:
             rows = connection.exec_driver_sql(_TABLES).all()
-        listed = {
-            tuple(reported_name(part, engine.dialect) for part in (schema, name)): (size, is_view)
-            for schema, name, size, is_view in rows
-        }
+        named = partial(reported_name, dialect=engine.dialect)
+        listed = ((named(row[0]), named(row[1]), *row[2:]) for row in rows)
         return {
             (schema, name): (0 if is_view else int(size or 0), bool(is_view))
-            for (schema, name), (size, is_view) in listed.items()
+            for schema, name, size, is_view in listed
             if not is_of_system(schema) and wanted(schema) and (views or not is_view)
         }
 
     def form(self, type_: TypeEngine[Any]) -> SqlForm | None:
         """Write the normal forms of a column; the classes of some types have no module here."""
         return super().form(type_) or _moment_form(type_)
-
-    def can_compute(self, connection: Connection) -> bool:
-        """Return whether some normal forms are computed as this package does.
-
-        Functions depend on parameters of the account and of the session.
-        """
-        return computes_probes(connection, self.form, _PROBES)
 
 
 def _moment_form(type_: TypeEngine[Any]) -> SqlForm | None:

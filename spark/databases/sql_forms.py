@@ -6,20 +6,16 @@ values only. A condition tells for which it is not, and columns with such values
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import types
 from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.arrow_bytes import MOST_KEY_BYTES
 from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES, normal_form
 from datahub_hyperjoin.tables import DataType
-
-STANDARD_END = "trim(TRAILING {1} FROM {0})"
-"""The text `{0}` without the character `{1}` at its end, in standard SQL."""
-
 
 _LONGEST = 1 << 20
 """Maximum length of a text in bytes; readers may cut longer texts."""
@@ -127,7 +123,7 @@ class SqlSyntax:
     day: str = "{0}"
     """The day whose text is the literal `{0}`, as it is compared with a point in time."""
 
-    without_end: str = STANDARD_END
+    without_end: str = "trim(TRAILING {1} FROM {0})"
     """The text `{0}` without the character `{1}` at its end, however often it is there."""
 
     digits: str = "concat({0})"
@@ -224,6 +220,16 @@ class SqlSyntax:
             value: Expression by which rows are grouped: the value of the column `{}`.
         """
         return SqlForm(value, self.exact.format(text), types=((type_, "true"),))
+
+    def usual_forms(self, text: str) -> FormsByType:
+        """Write the normal forms of types of which `text` is the text of the grouped value `v`."""
+        return {
+            types.Boolean: self.plain_form(DataType.BOOLEAN, text),
+            types.Date: self.day_form(text),
+            types.Integer: self.plain_form(DataType.INTEGER, text),
+            types.Numeric: self.number_form(text),
+            types.Uuid: self.plain_form(DataType.TEXT, text),
+        }
 
     def number_form(
         self, text: str, *, value: str = "{}", inexact: str = "false", unique: bool = True
@@ -369,35 +375,22 @@ class Probe(NamedTuple):
     """The normal form, as this package computes it."""
 
 
+def usual_probes(day: str, moment: str, double: str, decimal: str) -> list[Probe]:
+    """List values of types that all systems have, by templates of days and points in time."""
+    numbers = (("-0.5", 2), ("120", 2), ("120", 0))
+    return [
+        Probe(types.Boolean(), "true", "true"),
+        Probe(types.Date(), day.format("2024-01-31"), "2024-01-31"),
+        Probe(types.DateTime(), moment.format("2024-01-31 00:00:00"), "2024-01-31"),
+        Probe(types.DateTime(), moment.format("2024-01-31 09:30:00.25"), "2024-01-31 09:30:00.25"),
+        Probe(types.Float(), f"CAST(1234567.25 AS {double})", "1234567.25"),
+        *(
+            Probe(types.Numeric(), f"CAST({number} AS {decimal}(12, {scale}))", number)
+            for number, scale in numbers
+        ),
+    ]
+
+
 def probes_of_texts(type_: TypeEngine[Any], quote_text: Callable[[str], str]) -> list[Probe]:
     """List texts whose normal forms are difficult."""
     return [Probe(type_, quote_text(text), normal_form(text)) for text in _TEXTS]
-
-
-def computes_probes(
-    connection: Connection,
-    form_of: Callable[[TypeEngine[Any]], SqlForm | None],
-    probes: Sequence[Probe],
-    row: str = "",
-) -> bool:
-    """Return whether a database computes the normal forms of known values as this package does.
-
-    Args:
-        connection: A connection to the database.
-        form_of: Writes the normal forms of a column of a type.
-        probes: The known values.
-        row: The clause `FROM` of one row on which the values depend, if they do.
-
-    Returns:
-        True if all normal forms are equal, and the database takes all of them for exact.
-    """
-    forms = [form_of(each.type) for each in probes]
-    queries = [
-        f"SELECT {place} AS place, {form.normal} AS f FROM (SELECT {form.folded} AS f FROM "  # noqa: S608
-        # No row comes of a value whose normal form may be wrong.
-        f"(SELECT {form.value.format(each.value)} AS v{row}) AS d WHERE NOT ({form.inexact})) AS e"
-        for place, (each, form) in enumerate(zip(probes, forms, strict=True))
-        if form
-    ]
-    computed = connection.exec_driver_sql(" UNION ALL ".join(queries)).all()
-    return {*map(tuple, computed)} == {(at, each.normal) for at, each in enumerate(probes)}

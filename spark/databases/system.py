@@ -9,8 +9,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from importlib import import_module
-from importlib.metadata import entry_points
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +21,7 @@ from sqlalchemy.types import ARRAY, JSON, Integer, LargeBinary, Numeric, TypeEng
 
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.names import escape_for_quotes
-from datahub_hyperjoin.spark.databases.sql_forms import FormsByType, SqlForm, SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_forms import FormsByType, Probe, SqlForm, SqlSyntax
 from datahub_hyperjoin.tables import DataType
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ THREE_PARTS = "{database}.{schema}.{table}"
 
 _GROUP = "datahub_hyperjoin.databases"
 _BUILT_IN = {
-    "bigquery": "bigquery.BigQuery",
-    "clickhouse": "clickhouse.ClickHouse",
-    "databricks": "databricks.Databricks",
-    "mariadb": "mariadb.MariaDb",
-    "mysql": "mariadb.MySql",
-    "postgres": "postgresql.PostgreSql",
-    "postgresql": "postgresql.PostgreSql",
-    "redshift": "redshift.Redshift",
-    "snowflake": "snowflake.Snowflake",
-    "sqlite": "sqlite.Sqlite",
-    "trino": "trino.Trino",
+    "bigquery": "bigquery:BigQuery",
+    "clickhouse": "clickhouse:ClickHouse",
+    "databricks": "databricks:Databricks",
+    "mariadb": "mariadb:MariaDb",
+    "mysql": "mariadb:MySql",
+    "postgres": "postgresql:PostgreSql",
+    "postgresql": "postgresql:PostgreSql",
+    "redshift": "redshift:Redshift",
+    "snowflake": "snowflake:Snowflake",
+    "sqlite": "sqlite:Sqlite",
+    "trino": "trino:Trino",
 }
 """The module and the class of each system, by SQLAlchemy's name or the scheme of a URL."""
 _SYSTEM_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog"}
@@ -162,8 +162,20 @@ class DatabaseSystem:
     """The SQL that computes normal forms; None if no server can."""
 
     forms: FormsByType = MappingProxyType({})
-    """The normal forms that SQL computes; of the classes to which a type belongs, the first
+    """The normal forms that SQL computes; of the classes to which a type belongs, the narrowest
     decides."""
+
+    first_version: tuple[int, ...] = ()
+    """The oldest version of a server that computes them."""
+
+    answers: Mapping[str, str] = MappingProxyType({})
+    """Statements, and what servers answer that compute them."""
+
+    probes: Sequence[Probe] = ()
+    """Known values, of which servers must compute the normal forms as this package does."""
+
+    probed_row: str = ""
+    """The clause `FROM` of one row on which the probes depend, if they do."""
 
     by_default: bool = False
     """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
@@ -180,7 +192,6 @@ class DatabaseSystem:
 
     def behind(self, url: "URL") -> str:
         """Return the name of the system to which a URL with this system's name leads."""
-        del url
         return self.name
 
     def database_name(self, url: "URL") -> str:
@@ -209,18 +220,15 @@ class DatabaseSystem:
             engine: Its engine.
             timeout: The largest time limit of a statement, in seconds.
         """
-        del timeout
         if engine.driver == "psycopg2":
             _prepare_psycopg(connection)
 
     def translated(self, context: "ExceptionContext") -> SQLAlchemyError | None:
         """Return the error of a database that an exception of its driver means."""
-        del context
         return None
 
     def limit_statement(self, seconds: float) -> str:
         """Write the statement that limits the time of the statements after it; empty if none."""
-        del seconds
         return ""
 
     def limit(self, connection: Connection, before: float | None, seconds: float) -> None:
@@ -240,7 +248,6 @@ class DatabaseSystem:
 
     def limited(self, statement: str, seconds: float) -> str:
         """Return a statement with a time limit."""
-        del seconds
         return statement
 
     def server_limit(self, connection: Connection) -> float:
@@ -287,7 +294,6 @@ class DatabaseSystem:
         In case of doubt a table has no state and is read every time. Views never have one: they may
         depend on the clock or on other servers. States are taken before rows are read.
         """
-        del connection
         return ()
 
     def column_name(self, reported: str) -> str:
@@ -302,7 +308,6 @@ class DatabaseSystem:
         self, relation: Relation, inspector: Inspector
     ) -> Sequence[Mapping[str, Any]]:
         """Describe the columns of which the user may know, where SQLAlchemy may not ask."""
-        del relation, inspector
         return []
 
     def escaped(self, name: str) -> str:
@@ -331,45 +336,54 @@ class DatabaseSystem:
 
     def form(self, type_: TypeEngine[Any]) -> SqlForm | None:
         """Write the normal forms of a column of a type; None if SQL cannot compute them."""
-        found = next((form for known, form in self.forms.items() if isinstance(type_, known)), None)
+        found = next((self.forms[each] for each in type(type_).__mro__ if each in self.forms), None)
         return found(type_) if callable(found) else found
 
     def form_of_column(self, name: str, type_: TypeEngine[Any]) -> SqlForm | None:
         """Write the normal forms of a column; None if SQL cannot compute them."""
         if not self.syntax or (self.syntax.has_fields and "." in name):
             return None
-        if is_binary(type_):
-            return (
-                SqlForm(self.syntax.exact.format(self.hex_digits), "v") if self.hex_digits else None
-            )
-        return self.form(type_)
+        if not is_binary(type_):
+            return self.form(type_)
+        digits = self.hex_digits
+        return SqlForm(self.syntax.exact.format(digits), "v") if digits else None
 
     def can_compute(self, connection: Connection) -> bool:
         """Return whether the server of a connection computes normal forms as `form` writes them."""
-        del connection
-        return True
+        return (
+            tuple(connection.dialect.server_version_info or ()) >= self.first_version
+            and all(
+                str(connection.exec_driver_sql(asked).scalar_one()) == answer
+                for asked, answer in self.answers.items()
+            )
+            and (not self.probes or self._computes_probes(connection))
+        )
 
-
-class _OtherSystem(DatabaseSystem):
-    """A system of which only little is known."""
-
-    def __init__(self, name: str, **facts: str | int | bool) -> None:
-        self.name = name
-        vars(self).update(facts)
+    def _computes_probes(self, connection: Connection) -> bool:
+        """Return whether all probes have their normal forms, which the server takes for exact."""
+        forms = [self.form(each.type) for each in self.probes]
+        queries = [
+            f"SELECT {place} AS place, {form.normal} AS f FROM (SELECT {form.folded} AS f FROM "  # noqa: S608
+            # No row comes of a value whose normal form may be wrong.
+            f"(SELECT {form.value.format(each.value)} AS v{self.probed_row}) AS d "
+            f"WHERE NOT ({form.inexact})) AS e"
+            for place, (each, form) in enumerate(zip(self.probes, forms, strict=True))
+            if form
+        ]
+        computed = connection.exec_driver_sql(" UNION ALL ".join(queries)).all()
+        return {*map(tuple, computed)} == {(at, each.normal) for at, each in enumerate(self.probes)}
 
 
 _OTHERS: dict[str, dict[str, str | int | bool]] = {
+    **{name: {"table_names": THREE_PARTS} for name in ("cockroachdb", "db2", "vertica")},
+    "presto": {"table_names": THREE_PARTS, "schema_follows": True},
+    "starrocks": {"table_names": THREE_PARTS, "schema_follows": True},
     "awsathena": {"platform": "athena"},
-    "cockroachdb": {"table_names": THREE_PARTS},
-    "db2": {"table_names": THREE_PARTS},
     "druid": {"table_names": "{table}"},
     "ibm_db_sa": {"platform": "db2", "table_names": THREE_PARTS},
     "mssql": {"table_names": THREE_PARTS, "port": 1433},
     "oracle": {"port": 1521},
-    "presto": {"table_names": THREE_PARTS, "schema_follows": True},
-    "starrocks": {"table_names": THREE_PARTS, "schema_follows": True},
     "teradatasql": {"platform": "teradata"},
-    "vertica": {"table_names": THREE_PARTS},
 }
 """What is known of systems without a class."""
 
@@ -380,17 +394,13 @@ _loaded: dict[str, DatabaseSystem] = {}
 def system_named(name: str) -> DatabaseSystem:
     """Return the system that SQLAlchemy calls by a name."""
     if name not in _loaded:
-        _loaded[name] = _load(name)
+        own = EntryPoint(name, f"{__package__}.{_BUILT_IN.get(name)}", _GROUP)
+        known = [own] if name in _BUILT_IN else entry_points(group=_GROUP, name=name)
+        system: DatabaseSystem = next((each.load()() for each in known), None) or DatabaseSystem()
+        if not known:
+            vars(system).update(_OTHERS.get(name, {}), name=name)
+        _loaded[name] = system
     return _loaded[name]
-
-
-def _load(name: str) -> DatabaseSystem:
-    if name in _BUILT_IN:
-        module, _, class_ = _BUILT_IN[name].partition(".")
-        return cast("DatabaseSystem", getattr(import_module(f"{__package__}.{module}"), class_)())
-    for entry_point in entry_points(group=_GROUP, name=name):
-        return cast("DatabaseSystem", entry_point.load()())
-    return _OtherSystem(name, **_OTHERS.get(name, {}))
 
 
 def are_out_of_time(code: str) -> bool:
@@ -478,18 +488,15 @@ def _prepare_psycopg(connection: "DBAPIConnection") -> None:
     raw = cast("extensions.connection", connection)
     raw.set_session(readonly=True)
 
-    def or_text(convert: Callable[[str | None, object], object]) -> Callable[..., object]:
-        def read(text: str | None, cursor: object) -> object:
-            try:
-                return convert(text, cursor)
-            except (ValueError, OverflowError):
-                return text
-
-        return read
+    def read(known: Callable[..., object], text: str | bytes | None, cursor: object) -> object:
+        try:
+            return known(text, cursor)
+        except (ValueError, OverflowError):
+            return text
 
     for name in ("DATE", "DATETIME", "DATETIMETZ"):
         known = getattr(extensions, f"PY{name}")
-        type_ = extensions.new_type(known.values, name, or_text(known))
+        type_ = extensions.new_type(known.values, name, partial(read, known))
         extensions.register_type(type_, raw)
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, types
+from sqlalchemy import types
 from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
@@ -14,9 +14,9 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     Probe,
     SqlForm,
     SqlSyntax,
-    computes_probes,
     probes_of_texts,
     short_digits,
+    usual_probes,
 )
 from datahub_hyperjoin.spark.databases.system import THREE_PARTS, DatabaseSystem
 from datahub_hyperjoin.tables import DataType
@@ -92,18 +92,27 @@ def _time_form(type_: types.Time) -> SqlForm | None:
 
 
 _FORMS: FormsByType = {
+    **_SYNTAX.usual_forms(_TEXT),
     # Those of CHAR get the spaces at their end with which readers get them.
     types.String: _SYNTAX.text_form("CAST({} AS varchar)"),
     types.REAL: _SYNTAX.decimal_form(DIGITS_OF_REAL, "CAST(CAST({} AS double) AS real)", _TEXT_OF),
     types.Float: _SYNTAX.decimal_form(DIGITS_OF_DOUBLE, "CAST({} AS double)", _TEXT_OF),
-    types.Numeric: _SYNTAX.number_form(_TEXT),
-    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
-    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, _TEXT),
-    types.Uuid: _SYNTAX.plain_form(DataType.TEXT, _TEXT),
-    types.Date: _SYNTAX.day_form(_TEXT),
     types.DateTime: _moment_form,
     types.Time: _time_form,
 }
+_PROBES = (
+    *usual_probes("DATE '{}'", "TIMESTAMP '{}'", "double", "decimal"),
+    Probe(types.Integer(), "-7", "-7"),
+    Probe(
+        types.DateTime(timezone=True),
+        "TIMESTAMP '2024-01-31 01:00:00.000010 +01:30'",
+        "2024-01-30 23:30:00.00001",
+    ),
+    Probe(types.Time(), "TIME '09:30:00'", "09:30:00"),
+    Probe(types.Time(), "TIME '09:30:00.25'", "09:30:00.250000"),
+    Probe(types.REAL(), "CAST(-0.1 AS real)", "-0.1"),
+    *probes_of_texts(types.String(), _quote_for_trino),
+)
 
 
 class Trino(DatabaseSystem):
@@ -118,6 +127,8 @@ class Trino(DatabaseSystem):
     hex_digits = short_digits("length({0})", "lower(to_hex({0}))")
     syntax = _SYNTAX
     forms = _FORMS
+    # Versions differ, and so do the regular expressions that a server may be set to.
+    probes = _PROBES
     lists_sizes = False
 
     def translated(self, context: "ExceptionContext") -> SQLAlchemyError | None:
@@ -128,32 +139,3 @@ class Trino(DatabaseSystem):
     def limit_statement(self, seconds: float) -> str:
         """Limit the time of the session's statements."""
         return f"SET SESSION query_max_execution_time = '{seconds}s'"
-
-    def can_compute(self, connection: Connection) -> bool:
-        """Return whether some normal forms are computed as this package does.
-
-        Versions differ, and so do the regular expressions that a server may be set to.
-        """
-        return computes_probes(connection, self.form, _PROBES)
-
-
-_PROBES = (
-    Probe(types.Boolean(), "true", "true"),
-    Probe(types.Integer(), "-7", "-7"),
-    Probe(types.Date(), "DATE '2024-01-31'", "2024-01-31"),
-    Probe(types.DateTime(), "TIMESTAMP '2024-01-31 00:00:00'", "2024-01-31"),
-    Probe(types.DateTime(), "TIMESTAMP '2024-01-31 09:30:00.25'", "2024-01-31 09:30:00.25"),
-    Probe(
-        types.DateTime(timezone=True),
-        "TIMESTAMP '2024-01-31 01:00:00.000010 +01:30'",
-        "2024-01-30 23:30:00.00001",
-    ),
-    Probe(types.Time(), "TIME '09:30:00'", "09:30:00"),
-    Probe(types.Time(), "TIME '09:30:00.25'", "09:30:00.250000"),
-    Probe(types.Float(), "CAST(1234567.25 AS double)", "1234567.25"),
-    Probe(types.REAL(), "CAST(-0.1 AS real)", "-0.1"),
-    Probe(types.Numeric(), "CAST(-0.5 AS decimal(12, 2))", "-0.5"),
-    Probe(types.Numeric(), "CAST(120 AS decimal(12, 2))", "120"),
-    Probe(types.Numeric(), "CAST(120 AS decimal(12, 0))", "120"),
-    *probes_of_texts(types.String(), _quote_for_trino),
-)

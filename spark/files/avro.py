@@ -1,14 +1,14 @@
 """Read Avro files."""
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
-
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     choose_columns,
@@ -33,7 +33,7 @@ class Avro(FileFormat):
     title = "AVRO files"
     suffixes = (".avro",)
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """See `FileFormat.read`."""
         import fastavro  # noqa: PLC0415 (few lakes have such files)
         from fastavro.schema import expand_schema  # noqa: PLC0415
@@ -78,9 +78,7 @@ def _non_null(type_: Any) -> Any:  # noqa: ANN401
     return members[0] if len(members) == 1 else "string"
 
 
-def _batches(
-    path: DataPath, paths: Sequence[str], extent: RowEstimate
-) -> Generator[pa.RecordBatch, None, None]:
+def _batches(path: DataPath, paths: Sequence[str], extent: RowEstimate) -> Batches:
     import fastavro  # noqa: PLC0415 (as above)
 
     batch_rows = max(1, _BATCH_CELLS // max(1, len(paths)))

@@ -10,17 +10,15 @@ quote cannot be divided, nor can one that is not UTF-8.
 """
 
 import codecs
-import io
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Buffer
 
 from datahub_hyperjoin.locations import Dialect
-from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_order
+from datahub_hyperjoin.spark.files.stored import BlockStream, DataPath, bytes_of, open_in_order
 
 _BLOCK = 1 << 20
 _LONGEST_LINE = 1 << 26
@@ -48,7 +46,7 @@ class QuoteScan:
     fits_inside: bool = False
 
 
-class RangeText(io.RawIOBase):
+class RangeText(BlockStream):
     """A stream of a byte range's rows, preceded by one line that readers have to skip.
 
     The line is the header if the range contains it; otherwise it is blank.
@@ -70,23 +68,13 @@ class RangeText(io.RawIOBase):
         """Return None, because a range is read as a stream and never as a whole."""
         return None
 
-    def readable(self) -> bool:
-        """Return True, because the stream can be read."""
-        return True
-
-    def readinto(self, buffer: Buffer) -> int:
-        """Write the next bytes into a buffer."""
+    def _make_ready(self) -> None:
         if not self._ready and self._left:
             self._ready = self._file.read(min(self._left, _BLOCK))
             # A file may have become shorter.
             self._left = self._left - len(self._ready) if self._ready else 0
             # Arrow misses a last line without a line break, and ignores a blank last line.
             self._ready += b"\n" * (not self._left)
-        view = memoryview(buffer)
-        size = min(len(view), len(self._ready))
-        view[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
 
     def close(self) -> None:
         """Close the stream and the file."""
@@ -114,7 +102,7 @@ def scan_quotes(path: DataPath, part: ByteRange, dialect: Dialect) -> QuoteScan:
     decoder = codecs.getincrementaldecoder("utf-8")()
     quotes, fits, last = 0, [True, True], b"\n"
     for block in _blocks(path, part):
-        if b"\0" in block or not _is_utf8(block, decoder):
+        if b"\0" in block or not is_utf8(block, decoder):
             return QuoteScan()
         if quote and quote in block:
             preceding = _before_each(quote, last + block)
@@ -161,7 +149,8 @@ def _blocks(path: DataPath, part: ByteRange) -> Iterator[bytes]:
             yield block
 
 
-def _is_utf8(block: bytes, decoder: codecs.IncrementalDecoder) -> bool:
+def is_utf8(block: bytes, decoder: codecs.IncrementalDecoder) -> bool:
+    """Return whether the next bytes of a text are UTF-8, whose last character they may cut."""
     if block.isascii() and not decoder.getstate()[0]:
         return True
     try:

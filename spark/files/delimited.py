@@ -6,9 +6,10 @@ only if it has as many fields as the header.
 
 import codecs
 import io
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import pyarrow as pa
@@ -17,7 +18,9 @@ import pyarrow.csv
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect, File
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     addressable_columns,
@@ -62,13 +65,13 @@ class DelimitedText(FileFormat):
         with DecompressedFile(path) as file:
             return has_rows(file.read(_BYTES_EXAMINED), dialect)
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """See `FileFormat.read`."""
-        return read_delimited(path_of(file), paths, self.dialect_of(file))
+        return self.read_range(file, None, paths)
 
-    def read_range(self, file: File, part: ByteRange, paths: Collection[str] | None) -> TableStream:
-        """Open a byte range that `align_to_rows` has found."""
-        return read_delimited_range(path_of(file), part, paths, self.dialect_of(file))
+    def read_range(self, file: File, part: ByteRange | None, paths: Paths) -> TableStream:
+        """Open a file, or a byte range that `align_to_rows` has found."""
+        return read_delimited(path_of(file), paths, self.dialect_of(file), part)
 
     def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
         """List a call that guesses types, then calls that read text in different encodings."""
@@ -77,18 +80,11 @@ class DelimitedText(FileFormat):
         # Text that is not UTF-8 is mostly Windows-1252, which Latin-1 nearly equals. In any other
         # encoding, DuckDB reads ASCII keys right.
         encodings = dict.fromkeys([options.get("encoding"), "latin-1"])
+        in_each = (as_text | ({"encoding": each} if each else {}) for each in encodings)
+        call = partial(DuckDbCall, function="read_csv")
         return [
-            DuckDbCall(
-                function="read_csv", options=options, suffixes=(".csv", ".tsv"), is_guess=True
-            ),
-            *(
-                DuckDbCall(
-                    function="read_csv",
-                    options={**as_text, **({"encoding": encoding} if encoding else {})},
-                    is_text=True,
-                )
-                for encoding in encodings
-            ),
+            call(options=options, suffixes=(".csv", ".tsv"), is_guess=True),
+            *(call(options=each, is_text=True) for each in in_each),
         ]
 
 
@@ -145,69 +141,41 @@ class DelimitedLayout:
     columns: tuple[Column, ...]
 
 
-class _SkippedRows:
-    """A callback that makes Arrow skip invalid rows, and counts them."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, row: pa.csv.InvalidRow) -> str:
-        del row
-        self.count += 1
-        return "skip"
-
-
 def read_delimited(
-    path: DataPath, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+    path: DataPath,
+    paths: Paths,
+    dialect: Dialect = DEFAULT_DIALECT,
+    part: ByteRange | None = None,
 ) -> TableStream:
-    """Open a delimited text file, such as CSV, to read all columns or those in `paths`."""
+    """Open delimited text, such as CSV, or a byte range of it that `align_to_rows` has found."""
     with ExitStack() as opened:
         stream = TextStream(opened.enter_context(DecompressedFile(path)), dialect)
         layout = _layout(stream, paths, dialect)
-        # From here on, the returned stream closes the file.
-        opened.pop_all()
-    extent = RowEstimate()
+        if not part:
+            # From here on, the returned stream closes the file.
+            opened.pop_all()
 
-    def read(stream: _Text, block: int) -> Generator[pa.RecordBatch, None, None]:
-        skipped = _SkippedRows()
-        yield from _batches(stream, layout, skipped, extent=extent, block=block)
-        if skipped.count and not extent.rows:
-            raise UnreadableTableError.ragged(skipped.count)
-
-    def reopen() -> TextStream:
+    def reopen() -> _Text:
+        if part:
+            return RangeText(path, part)
         again = TextStream(DecompressedFile(path), layout.dialect, stream.notes)
         again.skip(layout.titles)
         return again
 
-    batches = _with_long_rows(read, stream, reopen)
-    return TableStream(layout.columns, batches, stream.notes, extent)
-
-
-def read_delimited_range(
-    path: DataPath,
-    part: ByteRange,
-    paths: Collection[str] | None,
-    dialect: Dialect = DEFAULT_DIALECT,
-) -> TableStream:
-    """Open a byte range that `align_to_rows` has found, to read all columns or those in `paths`."""
-    layout, text, extent = find_layout(path, paths, dialect), RangeText(path, part), RowEstimate()
-
-    def read(stream: _Text, block: int) -> Generator[pa.RecordBatch, None, None]:
-        return _batches(stream, layout, _SkippedRows(), extent=extent, block=block)
-
-    batches = _with_long_rows(read, text, lambda: RangeText(path, part))
+    extent, text = RowEstimate(), RangeText(path, part) if part else stream
+    batches = _with_long_rows([lambda: text, reopen], layout, extent)
     return TableStream(layout.columns, batches, text.notes, extent)
 
 
 def find_layout(
-    path: DataPath, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+    path: DataPath, paths: Paths, dialect: Dialect = DEFAULT_DIALECT
 ) -> DelimitedLayout:
     """Find the delimiter, title lines, header and requested columns of a delimited text file."""
     with DecompressedFile(path) as file:
         return _layout(TextStream(file, dialect), paths, dialect)
 
 
-def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect) -> DelimitedLayout:
+def _layout(stream: TextStream, paths: Paths, dialect: Dialect) -> DelimitedLayout:
     """Skip the title lines of delimited text, and find its layout and the requested columns."""
     head, notes = stream.head(), stream.notes
     dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
@@ -228,78 +196,56 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
 
 
 def _with_long_rows(
-    read: Callable[[_Text, int], Iterator[pa.RecordBatch]],
-    stream: _Text,
-    reopen: Callable[[], _Text],
-) -> Generator[pa.RecordBatch, None, None]:
+    opens: Sequence[Callable[[], _Text]], layout: DelimitedLayout, extent: RowEstimate
+) -> Batches:
     """Yield the rows of a text; if a row is too long for a block, retry with larger blocks."""
     # The retry reads the text from its beginning, but yields no row again.
-    rows = 0
-    with _translated_errors():
+    returned = 0
+    for block, opened in zip((_BLOCK, _LARGEST_BLOCK), opens, strict=True):
+        rows = 0
         try:
-            for batch in read(stream, _BLOCK):
-                yield batch
+            for batch in _batches(opened(), layout, extent, block):
                 rows += len(batch)
+                if rows >= returned:
+                    yield batch.slice(len(batch) - (rows - returned))
+                    returned = rows
         except pa.ArrowInvalid as error:
             if _LONG_ROW not in str(error):
-                raise
+                raise UnreadableTableError.because(str(error).splitlines()[0]) from error
+            if block == _LARGEST_BLOCK:
+                raise UnreadableTableError.with_long_row(block >> 20) from error
         else:
             return
-        for batch in read(reopen(), _LARGEST_BLOCK):
-            # Rows before the long one have been returned already.
-            if rows < len(batch):
-                yield batch.slice(rows)
-            rows = max(0, rows - len(batch))
 
 
-@contextmanager
-def _translated_errors() -> Iterator[None]:
-    try:
-        yield
-    except pa.ArrowInvalid as error:
-        if _LONG_ROW in str(error):
-            raise UnreadableTableError.with_long_row(_LARGEST_BLOCK >> 20) from error
-        raise UnreadableTableError.because(str(error).splitlines()[0]) from error
-
-
-def _batches(
-    stream: _Text,
-    layout: DelimitedLayout,
-    skipped: _SkippedRows,
-    *,
-    extent: RowEstimate,
-    block: int,
-) -> Generator[pa.RecordBatch, None, None]:
+def _batches(stream: _Text, layout: DelimitedLayout, extent: RowEstimate, block: int) -> Batches:
     """Read the rows as Arrow batches, and add a note about skipped rows."""
-    # Arrow knows the columns by their positions, since the header may repeat a name.
-    rows = 0
-    dialect, columns = layout.dialect, layout.columns
-    positions = [str(position) for position in range(len(layout.names))]
-    chosen = [str(column.position) for column in columns]
-    options = pa.csv.ParseOptions(
-        delimiter=dialect.delimiter,
-        quote_char=dialect.quote or False,
-        escape_char=dialect.escape or False,
-        newlines_in_values=True,
-        invalid_row_handler=skipped,
-    )
+    skipped = rows = 0
+
+    def skip(_: pa.csv.InvalidRow) -> str:
+        nonlocal skipped
+        skipped += 1
+        return "skip"
+
     try:
         with stream, _source(stream) as source:
-            batches = _open(source, positions, chosen, options=options, block=block)
+            batches = _open(source, layout, skip, block)
             for blocks, batch in enumerate(batches, start=1):
                 rows += len(batch)
                 # Each batch is one block; the blocks left have about as many rows each.
                 extent.rows = rows * max(1.0, stream.size() / block / blocks)
-                yield batch.rename_columns([column.path for column in columns])
+                yield batch.rename_columns([column.path for column in layout.columns])
     except pa.ArrowInvalid as error:
         if _LONG_ROW in str(error):
-            skipped.count = 0  # the file is read again
+            skipped = 0  # the file is read again
         raise
     finally:
-        if skipped.count:
+        if skipped:
             stream.notes.append(
-                f"skipped rows with more or fewer fields than the header: {skipped.count}"
+                f"skipped rows with more or fewer fields than the header: {skipped}"
             )
+    if skipped and not rows and isinstance(stream, TextStream):
+        raise UnreadableTableError.ragged(skipped)
 
 
 def _source(stream: _Text) -> io.BufferedReader | pa.BufferReader:
@@ -310,15 +256,13 @@ def _source(stream: _Text) -> io.BufferedReader | pa.BufferReader:
 
 def _open(
     source: io.BufferedReader | pa.BufferReader,
-    positions: list[str],
-    chosen: list[str],
-    *,
-    options: pa.csv.ParseOptions,
+    layout: DelimitedLayout,
+    skip: Callable[[pa.csv.InvalidRow], str],
     block: int,
 ) -> pa.csv.CSVStreamingReader:
-    """Open an Arrow CSV reader that returns the columns in `chosen` as text."""
-    # `positions` are the names of all columns: their positions in the file. `block` is the number
-    # of bytes that are read at once.
+    """Open an Arrow CSV reader that returns the chosen columns as text."""
+    # Arrow knows the columns by their positions, since the header may repeat a name.
+    positions = [str(position) for position in range(len(layout.names))]
     return pa.csv.open_csv(
         source,
         pa.csv.ReadOptions(
@@ -328,10 +272,16 @@ def _open(
             block_size=block,
             use_threads=False,
         ),
-        options,
+        pa.csv.ParseOptions(
+            delimiter=layout.dialect.delimiter,
+            quote_char=layout.dialect.quote or False,
+            escape_char=layout.dialect.escape or False,
+            newlines_in_values=True,
+            invalid_row_handler=skip,
+        ),
         pa.csv.ConvertOptions(
             column_types=dict.fromkeys(positions, pa.string()),
-            include_columns=chosen,
+            include_columns=[str(column.position) for column in layout.columns],
             null_values=[""],
             strings_can_be_null=True,
             # `TextStream` has made sure of it.

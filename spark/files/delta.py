@@ -1,13 +1,13 @@
 """Read the latest version of a Delta table."""
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     choose_columns,
@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 
 def read_delta(
-    path: Path,
-    paths: Collection[str] | None,
-    *,
-    version: str = "",
-    files: range | None = None,
+    path: Path, paths: Paths, *, version: str = "", files: range | None = None
 ) -> TableStream:
     """Open a version of a Delta table (default: the latest), or some of its data files."""
     _, table = _open(path, version)
@@ -65,9 +61,7 @@ def _open(path: Path, version: str = "") -> "tuple[int, dataset.FileSystemDatase
         return table.version(), table.to_pyarrow_dataset()
 
 
-def _batches(
-    files: "dataset.Dataset", columns: Collection[Column]
-) -> Generator[pa.RecordBatch, None, None]:
+def _batches(files: "dataset.Dataset", columns: Collection[Column]) -> Batches:
     paths = readable_paths(columns)
     fields = top_level_fields(files.schema, paths)
     with translate_read_errors():

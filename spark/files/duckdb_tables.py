@@ -1,7 +1,7 @@
 """Read tables of DuckDB files."""
 
 import re
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,9 @@ import pyarrow as pa
 from datahub_hyperjoin.arrow_bytes import MOST_KEY_BYTES
 from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     choose_columns,
@@ -54,12 +56,12 @@ class DuckDbFile(FileFormat):
                 [views],
             ).fetchall()
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """Open a table or view; members of structs are columns, as in `address.city`."""
         return _read(path_of(file), file.member, paths)
 
 
-def _read(path: DataPath, member: Sequence[str], paths: Collection[str] | None) -> TableStream:
+def _read(path: DataPath, member: Sequence[str], paths: Paths) -> TableStream:
     table = ".".join(map(_quoted, member))
     with _opened(path) as connection:
         described = connection.execute(f"DESCRIBE FROM {table}").fetchall()
@@ -79,9 +81,7 @@ def _read(path: DataPath, member: Sequence[str], paths: Collection[str] | None) 
     )
 
 
-def _batches(
-    path: DataPath, query: str, columns: Sequence[Column]
-) -> Generator[pa.RecordBatch, None, None]:
+def _batches(path: DataPath, query: str, columns: Sequence[Column]) -> Batches:
     names = readable_paths(columns)
     with _opened(path) as connection:
         for batch in _rows(connection, query):

@@ -9,18 +9,17 @@ Python's decoders do the conversion; this module chooses the decoder:
 """
 
 import codecs
-import io
 import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 
 import numpy as np
-from typing_extensions import Buffer
 
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.spark.files.stored import DecompressedFile
+from datahub_hyperjoin.spark.files.byte_ranges import is_utf8
+from datahub_hyperjoin.spark.files.stored import BlockStream, DecompressedFile
 
 _BLOCK = 1 << 20
 # UTF-32 precedes UTF-16, because its little-endian mark begins with that of UTF-16.
@@ -38,7 +37,7 @@ _BYTES_EXAMINED = 1 << 12
 _TITLES = {"cp1252": "Windows-1252 (Latin-1)"}
 
 
-class TextStream(io.RawIOBase):
+class TextStream(BlockStream):
     """A text file, converted to UTF-8 from any encoding; its notes say from which."""
 
     def __init__(
@@ -50,8 +49,8 @@ class TextStream(io.RawIOBase):
         """Read the first block, and raise an error if the file is empty or not text."""
         # Notes are added to those of an earlier stream of the file.
         super().__init__()
-        self.notes: list[str] = [] if notes is None else notes
-        self._raw = raw
+        self.notes = [] if notes is None else notes
+        self._file = raw
         self._is_ascii = True
         self._has_ended = False
         self._quotes = 0
@@ -78,7 +77,7 @@ class TextStream(io.RawIOBase):
 
     def size(self) -> float:
         """Estimate how many bytes the file's text takes in UTF-8."""
-        return self._growth * self._raw.size()
+        return self._growth * self._file.size()
 
     def head(self) -> str:
         """Return the first block as text, without advancing the stream."""
@@ -97,27 +96,17 @@ class TextStream(io.RawIOBase):
         rest, self._ready = self._ready, b""
         return rest
 
-    def readable(self) -> bool:
-        """Return True, because the stream can be read."""
-        return True
-
-    def readinto(self, buffer: Buffer) -> int:
-        """Write the next bytes into a buffer, in UTF-8."""
+    def _make_ready(self) -> None:
         while not self._ready and not self._has_ended:
             self._ready = self._read_block()
-        view = memoryview(buffer)
-        size = min(len(view), len(self._ready))
-        view[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
 
     def close(self) -> None:
         """Close the stream and the file."""
-        self._raw.close()
+        self._file.close()
         super().close()
 
     def _read_block(self) -> bytes:
-        block = self._raw.read(_BLOCK)
+        block = self._file.read(_BLOCK)
         self._has_ended = not block
         if self._has_ended and self._quotes % 2:
             self._note("a quote is never closed: rows after it may be missing")
@@ -177,16 +166,9 @@ def _refuse_binary(block: bytes, delimiter: bytes) -> None:
     # Values may hold control characters; names only if these are delimiters or no text at all.
     header = block.lstrip(b"\r\n").split(b"\n", 1)[0]
     is_odd = len(header.translate(None, controls)) < len(header)
-    if is_odd or not _is_utf8(block) or block.count(b"\0") > _MOST_CONTROLS * len(block):
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    if is_odd or not is_utf8(block, decoder) or block.count(b"\0") > _MOST_CONTROLS * len(block):
         raise UnreadableTableError.not_text()
-
-
-def _is_utf8(block: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(block)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _count(block: bytes, char: bytes) -> int:

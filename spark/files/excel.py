@@ -4,7 +4,7 @@ A sheet is held in memory as a whole, outside of Python; its rows become Python 
 batch.
 """
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, time, timedelta
 from importlib.util import find_spec
@@ -12,25 +12,20 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from typing_extensions import assert_never
-
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     choose_columns,
     readable_paths,
 )
-from datahub_hyperjoin.spark.errors import (
-    EmptyTableError,
-    MissingReaderError,
-    UnreadableTableError,
-)
+from datahub_hyperjoin.spark.errors import EmptyTableError, MissingReaderError, UnreadableTableError
 from datahub_hyperjoin.spark.files.formats import FileFormat
 from datahub_hyperjoin.spark.files.header import find_header, name_first_column, note_names
-from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, open_in_order, path_of
+from datahub_hyperjoin.spark.files.stored import DataPath, open_in_order, path_of
 from datahub_hyperjoin.spark.objects import batch_of
 
 if TYPE_CHECKING:
@@ -68,14 +63,14 @@ class Workbook(FileFormat):
                 sheets = workbook.sheets_metadata
                 return [(sheet.name,) for sheet in sheets if sheet.typ == SheetTypeEnum.WorkSheet]
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """Open a sheet, below any title lines."""
         extent = RowEstimate()
         [sheet] = file.member
         return _read(_rows(path_of(file), sheet, extent), paths, extent)
 
 
-def _read(rows: _Rows, paths: Collection[str] | None, extent: RowEstimate) -> TableStream:
+def _read(rows: _Rows, paths: Paths, extent: RowEstimate) -> TableStream:
     head = [*islice(rows, _ROWS_EXAMINED)]
     if not head:
         raise EmptyTableError.without_cells()
@@ -102,17 +97,13 @@ def _rows(path: DataPath, sheet: str, extent: RowEstimate) -> _Rows:
 def _open_workbook(path: DataPath) -> "CalamineWorkbook":
     from python_calamine import CalamineWorkbook  # noqa: PLC0415 (an optional requirement)
 
-    match path:
-        case Path():
-            return CalamineWorkbook.from_path(path)
-        case StoredFile():
-            with open_in_order(path) as file:
-                return CalamineWorkbook.from_filelike(file)
-        case _:
-            assert_never(path)
+    if isinstance(path, Path):
+        return CalamineWorkbook.from_path(path)
+    with open_in_order(path) as file:
+        return CalamineWorkbook.from_filelike(file)
 
 
-def _batches(rows: _Rows, columns: Sequence[Column]) -> Generator[pa.RecordBatch, None, None]:
+def _batches(rows: _Rows, columns: Sequence[Column]) -> Batches:
     while chunk := [*islice(rows, _BATCH_ROWS)]:
         values = [[_value(row[column.position]) for row in chunk] for column in columns]
         yield batch_of(readable_paths(columns), values, rows=len(chunk))

@@ -10,16 +10,16 @@ it:
 
 import csv
 import io
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
 
-import pyarrow as pa
-
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     choose_columns,
@@ -50,7 +50,7 @@ class FixedWidth(FileFormat):
     may_be_compressed = True
     schema_suffix = ".schema"
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """See `FileFormat.read`."""
         path = path_of(file)
         places = _read_schema(path)
@@ -68,7 +68,7 @@ class FixedWidth(FileFormat):
 
 def _batches(
     stream: TextStream, columns: Sequence[Column], slices: Sequence[slice], extent: RowEstimate
-) -> Generator[pa.RecordBatch, None, None]:
+) -> Batches:
     names = readable_paths(columns)
     size = max(1, _BATCH_CELLS // max(1, len(names)))
     rows = characters = 0
@@ -93,14 +93,11 @@ def _read_schema(path: DataPath) -> dict[str, slice]:
     try:
         with open_in_order(schema) as file:
             text = file.read().decode("utf-8-sig")
-        rows = [*csv.DictReader(io.StringIO(text, newline=None))]
+        rows = csv.DictReader(io.StringIO(text, newline=None))
+        places = [(row["column"].strip(), int(row["start"]), int(row["length"])) for row in rows]
     except FileNotFoundError:
         raise WidthSchemaError.missing(schema.name) from None
-    except (UnicodeDecodeError, csv.Error):
-        raise WidthSchemaError.malformed(schema.name) from None
-    try:
-        places = [(row["column"].strip(), int(row["start"]), int(row["length"])) for row in rows]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (csv.Error, KeyError, TypeError, ValueError, AttributeError):
         raise WidthSchemaError.malformed(schema.name) from None
     # As in csvkit, positions count from 1 if the first one is 1, and else from 0.
     first = 1 if places and places[0][1] == 1 else 0

@@ -2,12 +2,11 @@
 
 import re
 import zlib
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -16,7 +15,9 @@ import pyarrow.compute as pc
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import CatalogFiles, File, Folder
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     choose_columns,
@@ -25,7 +26,7 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnlikeCatalogError
 from datahub_hyperjoin.spark.files.formats import read_file
-from datahub_hyperjoin.spark.files.nested import leaf_columns
+from datahub_hyperjoin.spark.files.nested import leaf_columns, leaf_types
 from datahub_hyperjoin.spark.files.stored import sizes_in_store
 
 _PARTITION_FOLDER = re.compile(r"([^/=]+)=([^/]*)/")
@@ -36,17 +37,9 @@ _MOST_NOTES = 3
 OpenFile = Callable[[File, Collection[str] | None], TableStream]
 
 
-class _FileToRead(NamedTuple):
-    """A file of a table, with the function that opens the file."""
-
-    path: str
-    size: int
-    open: Callable[[], TableStream]
-
-
 def read_folder(
     folder: Folder,
-    paths: Collection[str] | None,
+    paths: Paths,
     *,
     open_file: OpenFile = read_file,
     parts: Collection[str] | None = None,
@@ -66,11 +59,12 @@ def read_folder(
     names_in_file = [name for name in names if name in file_columns] or file_columns[:1]
     notes, extent = [*first.notes], RowEstimate()
     chosen = ordered if parts is None else [part for part in ordered if part in parts]
-    files = [
-        _FileToRead(part, size, partial(open_file, _file(folder, part), names_in_file))
-        for part, size in zip(chosen, _sizes(folder, chosen), strict=True)
-    ]
-    return TableStream(columns, _batches(files, names, notes, extent), notes, extent)
+    files = dict(zip(chosen, _sizes(folder, chosen), strict=True))
+
+    def opened(part: str) -> TableStream:
+        return open_file(_file(folder, part), names_in_file)
+
+    return TableStream(columns, _batches(files, opened, names, notes, extent), notes, extent)
 
 
 def reading_order(folder: Folder) -> list[str]:
@@ -106,10 +100,7 @@ def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> Ta
 
 def _file(folder: Folder, part: str) -> File:
     return File(
-        uri=f"{folder.uri}/{part}",
-        format=folder.format,
-        dialect=folder.dialect,
-        store=folder.store,
+        uri=f"{folder.uri}/{part}", format=folder.format, dialect=folder.dialect, store=folder.store
     )
 
 
@@ -121,23 +112,27 @@ def _sizes(folder: Folder, parts: Sequence[str]) -> list[int]:
 
 
 def _batches(
-    files: Sequence[_FileToRead], names: Sequence[str], notes: list[str], extent: RowEstimate
-) -> Generator[pa.RecordBatch, None, None]:
-    """Read the rows of all files in a folder, file by file."""
+    files: Mapping[str, int],
+    opened: Callable[[str], TableStream],
+    names: Sequence[str],
+    notes: list[str],
+    extent: RowEstimate,
+) -> Batches:
+    """Read the rows of all files in a folder, given by their sizes, file by file."""
     # After each batch, the table's row count is estimated: the rows read so far, divided by the
     # share of the bytes that they take. Within a file, that share follows its own row estimate.
     distinct_notes = dict.fromkeys(notes)
     skipped: list[str] = []
-    total_bytes, bytes_before, rows_before = sum(file.size for file in files), 0, 0
-    for file in files:
-        keys, rows = partition_keys(file.path), 0
+    total_bytes, bytes_before, rows_before = sum(files.values()), 0, 0
+    for part, size in files.items():
+        keys, rows = partition_keys(part), 0
         try:
-            stream = file.open()
+            stream = opened(part)
             with closing(stream.batches) as batches:
                 for batch in batches:
                     rows += len(batch)
                     share_of_file = rows / max(stream.extent.rows, rows, 1)
-                    bytes_read = bytes_before + file.size * share_of_file
+                    bytes_read = bytes_before + size * share_of_file
                     extent.rows = (rows_before + rows) * total_bytes / max(bytes_read, 1)
                     yield _with_columns(batch, names, keys)
             distinct_notes.update(dict.fromkeys(stream.notes))
@@ -145,9 +140,9 @@ def _batches(
         except EmptyTableError:
             continue
         except TableError as error:
-            skipped.append(f"{file.path} {error}")
+            skipped.append(f"{part} {error}")
         finally:
-            bytes_before, rows_before = bytes_before + file.size, rows_before + rows
+            bytes_before, rows_before = bytes_before + size, rows_before + rows
     notes[:] = [*distinct_notes][:_MOST_NOTES]
     if skipped:
         notes.append(f"skipped files: {len(skipped)}, for example {skipped[0]}")
@@ -174,13 +169,13 @@ _OLDEST = {pa.types.is_date: date(1582, 10, 15), pa.types.is_timestamp: date(190
 another calendar or time zone."""
 
 
-def read_catalog_files(files: CatalogFiles, paths: Collection[str] | None) -> TableStream:
+def read_catalog_files(files: CatalogFiles, paths: Paths) -> TableStream:
     """Open the files of a Spark catalog table as one stream, to read the columns in `paths`."""
     schema = pa.ipc.read_schema(pa.py_buffer(files.schema))
     return read_folder(files.folder, paths, open_file=partial(_open_as, schema))
 
 
-def _open_as(schema: pa.Schema, file: File, paths: Collection[str] | None) -> TableStream:
+def _open_as(schema: pa.Schema, file: File, paths: Paths) -> TableStream:
     columns, notes = choose_columns(leaf_columns(schema), paths)
     names = readable_paths(columns)
     try:
@@ -204,7 +199,7 @@ def _open_as(schema: pa.Schema, file: File, paths: Collection[str] | None) -> Ta
     types = {
         # Bytes arrive as hexadecimal digits.
         path: pa.string() if path in binary else type_
-        for path, type_ in _leaf_types(schema).items()
+        for path, type_ in leaf_types(schema)
         if path in names
     }
     return TableStream(columns, _conformed(stream, types), notes, stream.extent)
@@ -223,19 +218,7 @@ def _check_missing(whole: TableStream, schema: pa.Schema, missing: Collection[st
         raise UnlikeCatalogError.in_columns([*others, *missing])
 
 
-def _leaf_types(fields: pa.Schema | pa.StructType, prefix: str = "") -> dict[str, pa.DataType]:
-    types: dict[str, pa.DataType] = {}
-    for field in fields:
-        if pa.types.is_struct(field.type):
-            types |= _leaf_types(field.type, f"{prefix}{field.name}.")
-        else:
-            types[f"{prefix}{field.name}"] = field.type
-    return types
-
-
-def _conformed(
-    stream: TableStream, types: Mapping[str, pa.DataType]
-) -> Generator[pa.RecordBatch, None, None]:
+def _conformed(stream: TableStream, types: Mapping[str, pa.DataType]) -> Batches:
     try:
         with closing(stream.batches) as batches:
             for batch in batches:
@@ -247,11 +230,7 @@ def _conformed(
                     for path, type_ in types.items()
                 ]
                 # Without columns, Arrow would forget the number of rows.
-                yield (
-                    pa.RecordBatch.from_arrays(columns, names=[*types])
-                    if types
-                    else batch.select([])
-                )
+                yield pa.RecordBatch.from_arrays(columns, [*types]) if types else batch.select([])
     except EmptyTableError:
         raise
     except TableError as error:

@@ -5,14 +5,14 @@ group `datahub_hyperjoin.formats`, as CONTRIBUTING.md shows.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import ClassVar
 
 from datahub_hyperjoin.locations import Dialect, File, Folder
-from datahub_hyperjoin.spark.columns import TableStream
+from datahub_hyperjoin.spark.columns import Paths, TableStream
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.errors import FormatPlugInError, UnknownFormatError
 from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, path_of
@@ -89,8 +89,11 @@ class FileFormat(ABC):
     spark_providers: ClassVar[tuple[str, ...]] = ()
     """What Spark's catalog calls a table of such files: its provider, and Hive's class."""
 
+    plain_duckdb_calls: ClassVar[tuple[DuckDbCall, ...]] = ()
+    """The ways to read such files in DuckDB's SQL, if no dialect matters."""
+
     @abstractmethod
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """Open a file to read its rows as a stream.
 
         Args:
@@ -116,14 +119,14 @@ class FileFormat(ABC):
         del file
         return ()
 
-    def read_groups(self, file: File, paths: Collection[str] | None, groups: range) -> TableStream:
+    def read_groups(self, file: File, paths: Paths, groups: range) -> TableStream:
         """Open some of the groups that `group_sizes` lists, given by their indices."""
         raise NotImplementedError
 
     def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
         """List the ways to read such files in DuckDB's SQL, plainest first; none if it cannot."""
         del dialect
-        return ()
+        return self.plain_duckdb_calls
 
 
 def format_of(location: File | Folder) -> FileFormat:
@@ -139,7 +142,7 @@ def format_named(name: str) -> FileFormat:
     return found
 
 
-def read_file(file: File, paths: Collection[str] | None) -> TableStream:
+def read_file(file: File, paths: Paths) -> TableStream:
     """Open a file with the reader for its format, to read all columns or those in `paths`."""
     try:
         # No reader is asked: each would report an empty file in another way.

@@ -1,13 +1,18 @@
 """Read the current snapshot of an Iceberg table."""
 
 import re
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, readable_paths
+from datahub_hyperjoin.spark.columns import (
+    Batches,
+    Paths,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    readable_paths,
+)
 from datahub_hyperjoin.spark.errors import MissingReaderError, NoMetadataError
 from datahub_hyperjoin.spark.files.nested import (
     flatten,
@@ -24,11 +29,7 @@ VERSION_HINT = "version-hint.text"
 
 
 def read_iceberg(
-    path: Path,
-    paths: Collection[str] | None,
-    *,
-    metadata: str = "",
-    files: range | None = None,
+    path: Path, paths: Paths, *, metadata: str = "", files: range | None = None
 ) -> TableStream:
     """Open the current snapshot of a metadata file (default: the newest), or some of its files."""
     # The metadata names the data files, which may be outside the folder. One data file at a time is
@@ -67,9 +68,7 @@ def _plan(table: "StaticTable") -> "list[FileScanTask]":
 
 
 def stream_rows(
-    table: "StaticTable",
-    paths: Collection[str] | None,
-    tasks: "Sequence[FileScanTask] | None" = None,
+    table: "StaticTable", paths: Paths, tasks: "Sequence[FileScanTask] | None" = None
 ) -> TableStream:
     """Read the rows of an Iceberg table, or of some of its data files (`tasks`), as a stream."""
     schema = table.schema().as_arrow()
@@ -119,7 +118,7 @@ def _batches(
     names: Sequence[str],
     extent: RowEstimate,
     chosen: "Sequence[FileScanTask] | None",
-) -> Generator[pa.RecordBatch, None, None]:
+) -> Batches:
     from pyiceberg.exceptions import ResolveError  # noqa: PLC0415 (an optional requirement)
     from pyiceberg.io.pyarrow import ArrowScan  # noqa: PLC0415
 

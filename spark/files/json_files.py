@@ -10,21 +10,21 @@ import codecs
 import io
 import json
 import re
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import pairwise
 from math import isfinite
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.json
-from typing_extensions import assert_never
 
-from datahub_hyperjoin.locations import Dialect, File
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     choose_columns,
@@ -40,9 +40,6 @@ from datahub_hyperjoin.tables import DataType
 
 _BLOCK = 1 << 22
 """Number of bytes that are parsed at once. The first block determines the columns."""
-_DUCKDB_CALL = DuckDbCall(
-    function="read_json", suffixes=(".json", ".jsonl", ".ndjson"), is_guess=True
-)
 MOST_LEVELS = 200
 """Maximum number of levels to which JSON may be nested: Arrow's parser would crash on more."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
@@ -96,6 +93,8 @@ def _codes(text: bytes) -> npt.NDArray[np.uint8]:
 
 
 _JsonObject = Mapping[str, object]
+_Block = Sequence[_JsonObject | bytes | None]
+"""Objects, and what stands for lines that are too long, or for what is no object."""
 
 _LONGEST = 1 << 26
 """Maximum length of a line that is parsed, in bytes. A longer one is skipped."""
@@ -151,26 +150,34 @@ def _columns_of_objects(objects: Iterable[_JsonObject]) -> list[Column]:
     ]
 
 
-def _read_line_by_line(
-    path: DataPath, paths: Sequence[str], notes: list[str], extent: RowEstimate, *, after: int = 0
-) -> Generator[pa.RecordBatch, None, None]:
-    """Read the objects in the lines of a file, after skipping the first `after` objects."""
+def _line_blocks(path: DataPath, extent: RowEstimate) -> Iterator[_Block]:
+    """Parse the lines of a file, in blocks."""
+    rows = 0
+    with DecompressedFile(path) as source:
+        for blocks, lines in enumerate(_blocks(source), start=1):
+            objects = [line if line == _TOO_LONG else _object(line) for line in lines]
+            rows += sum(isinstance(each, dict) for each in objects)
+            extent.rows = rows * max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
+            yield objects
+
+
+def _read_objects(
+    blocks: Iterable[_Block], paths: Sequence[str], notes: list[str], what: str, *, after: int = 0
+) -> Batches:
+    """Read the objects of all blocks but the first `after`, and note what is none."""
     skipped = long = rows = 0
     try:
-        with DecompressedFile(path) as source:
-            for blocks, lines in enumerate(_blocks(source), start=1):
-                objects = [_object(line) for line in lines]
-                found = [each for each in objects if each is not None]
-                long += lines.count(_TOO_LONG)
-                skipped += len(objects) - len(found)
-                new = found[max(0, after - rows) :]
-                rows += len(found)
-                extent.rows = rows * max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
-                if new:
-                    yield _batch_of_objects(new, paths)
+        for block in blocks:
+            objects = [each for each in block if isinstance(each, dict)]
+            long += block.count(_TOO_LONG)
+            skipped += len(block) - len(objects)
+            new = objects[max(0, after - rows) :]
+            rows += len(objects)
+            if new:
+                yield _batch_of_objects(new, paths)
     finally:
         if skipped > long:
-            notes.append(f"skipped lines that are not JSON objects: {skipped - long}")
+            notes.append(f"skipped {what} that are not JSON objects: {skipped - long}")
         if long:
             notes.append(f"skipped lines longer than {_LONGEST >> 20} MiB: {long}")
 
@@ -236,15 +243,13 @@ class JsonLines(FileFormat):
     title = "JSON Lines files"
     suffixes = (".jsonl", ".ndjson")
     may_be_compressed = True
+    plain_duckdb_calls = (
+        DuckDbCall(function="read_json", suffixes=(".json", ".jsonl", ".ndjson"), is_guess=True),
+    )
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """See `FileFormat.read`."""
         return _read_lines_in_blocks(path_of(file), paths)
-
-    def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
-        """See `FileFormat.duckdb_calls`."""
-        del dialect
-        return [_DUCKDB_CALL]
 
 
 class Json(FileFormat):
@@ -254,23 +259,15 @@ class Json(FileFormat):
     title = "JSON files"
     suffixes = (".json",)
     may_be_compressed = True
-    duckdb_calls = JsonLines.duckdb_calls
+    plain_duckdb_calls = JsonLines.plain_duckdb_calls
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """See `FileFormat.read`."""
         path = path_of(file)
-        kind = _kind(path)
-        match kind:
-            case "lines":
-                return _read_lines_in_blocks(path, paths)
-            case "elements":
-                return _read_elements(path, paths)
-            case "object":
-                return _read_object(path, paths)
-        assert_never(kind)
+        return _reader_of(path)(path, paths)
 
 
-def _read_lines_in_blocks(path: DataPath, paths: Collection[str] | None) -> TableStream:
+def _read_lines_in_blocks(path: DataPath, paths: Paths) -> TableStream:
     try:
         with _opened_lines(path) as (lines, _):
             leaves = leaf_columns(lines.schema)
@@ -295,7 +292,7 @@ def _opened_lines(path: DataPath) -> Iterator[tuple[pa.RecordBatchReader, Decomp
 
 def _batches_of_lines(
     path: DataPath, columns: Sequence[Column], notes: list[str], extent: RowEstimate
-) -> Generator[pa.RecordBatch, None, None]:
+) -> Batches:
     paths, rows = readable_paths(columns), 0
     try:
         with _opened_lines(path) as (lines, source):
@@ -307,7 +304,7 @@ def _batches_of_lines(
                 rows += len(batch)
     except (pa.ArrowInvalid, TooDeepError) as error:
         notes.append(f"read line by line: {_reason(error)}")
-        yield from _read_line_by_line(path, paths, notes, extent, after=rows)
+        yield from _read_objects(_line_blocks(path, extent), paths, notes, "lines", after=rows)
 
 
 def _reason(error: Exception) -> str:
@@ -327,14 +324,14 @@ _METADATA = {"entityType", "changeType", "aspectName"}
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-def _read_object(path: DataPath, paths: Collection[str] | None) -> TableStream:
+def _read_object(path: DataPath, paths: Paths) -> TableStream:
     objects = _parse_object(path)
     columns, notes = choose_columns(_columns_of_objects(objects), paths)
     batch = _batch_of_objects(objects, readable_paths(columns))
     return TableStream(columns, (each for each in [batch]), notes, RowEstimate(len(objects)))
 
 
-def _kind(path: DataPath) -> Literal["lines", "elements", "object"]:
+def _reader_of(path: DataPath) -> Callable[[DataPath, Paths], TableStream]:
     """Detect whether a file contains JSON Lines, an array or a single object."""
     with DecompressedFile(path) as source:
         head = _decoder().decode(source.read(_BLOCK)).lstrip()
@@ -343,19 +340,19 @@ def _kind(path: DataPath) -> Literal["lines", "elements", "object"]:
     if head[0] not in "[{":
         raise NoTableInJsonError.at_all()
     if head[0] == "[":
-        return "elements"
+        return _read_elements
     with _translated():
         try:
             _, end = _DECODER.raw_decode(head)
         except json.JSONDecodeError:
-            return "object"
+            return _read_object
     # Objects may follow each other, one to a line or over several.
     if not head[end:].lstrip().startswith("{"):
-        return "object"
-    return "elements" if "\n" in head[:end].strip() else "lines"
+        return _read_object
+    return _read_elements if "\n" in head[:end].strip() else _read_lines_in_blocks
 
 
-def _read_elements(path: DataPath, paths: Collection[str] | None) -> TableStream:
+def _read_elements(path: DataPath, paths: Paths) -> TableStream:
     with closing(_element_blocks(path, RowEstimate())) as blocks:
         first = next(filter(None, blocks), None)
     if first is None:
@@ -367,22 +364,9 @@ def _read_elements(path: DataPath, paths: Collection[str] | None) -> TableStream
         raise NoTableInJsonError.but_metadata()
     columns, notes = choose_columns(_columns_of_objects(objects), paths)
     extent = RowEstimate()
-    return TableStream(columns, _batches_of_elements(path, columns, notes, extent), notes, extent)
-
-
-def _batches_of_elements(
-    path: DataPath, columns: Sequence[Column], notes: list[str], extent: RowEstimate
-) -> Generator[pa.RecordBatch, None, None]:
-    names, skipped = readable_paths(columns), 0
-    try:
-        for elements in _element_blocks(path, extent):
-            objects = [each for each in elements if each is not None]
-            skipped += len(elements) - len(objects)
-            if objects:
-                yield _batch_of_objects(objects, names)
-    finally:
-        if skipped:
-            notes.append(f"skipped elements that are not JSON objects: {skipped}")
+    blocks = _element_blocks(path, extent)
+    batches = _read_objects(blocks, readable_paths(columns), notes, "elements")
+    return TableStream(columns, batches, notes, extent)
 
 
 def _element_blocks(

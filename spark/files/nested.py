@@ -31,10 +31,12 @@ def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
 
 def leaf_columns(schema: pa.Schema) -> list[Column]:
     """List the columns of a schema, with structs replaced by their members; lists are opaque."""
-    return [
-        Column(leaf, position, opaque, is_binary=is_binary)
-        for position, (leaf, opaque, is_binary) in enumerate(_leaves(schema))
-    ]
+    columns = list[Column]()
+    for position, (leaf, type_) in enumerate(leaf_types(schema)):
+        is_nested = pa.types.is_nested(getattr(type_, "storage_type", type_))
+        opaque = DataType.NESTED if is_nested else None
+        columns.append(Column(leaf, position, opaque, is_binary=_holds_bytes(type_)))
+    return columns
 
 
 def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
@@ -59,19 +61,16 @@ def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([arrays[path] for path in paths], names=list(paths))
 
 
-def _leaves(
+def leaf_types(
     fields: pa.Schema | pa.StructType, prefix: str = ""
-) -> Iterator[tuple[str, DataType | None, bool]]:
-    """Yield the path of each leaf, the type of one that is not read, and whether it holds bytes."""
+) -> Iterator[tuple[str, pa.DataType]]:
+    """Yield the path and the type of each field, with structs replaced by their members."""
     for field in fields:
-        path = f"{prefix}{field.name}"
         type_ = getattr(field.type, "storage_type", field.type)
         if pa.types.is_struct(type_):
-            yield from _leaves(type_, f"{path}.")
-        elif pa.types.is_nested(type_):
-            yield path, DataType.NESTED, False
+            yield from leaf_types(type_, f"{prefix}{field.name}.")
         else:
-            yield path, None, _holds_bytes(field.type)
+            yield f"{prefix}{field.name}", field.type
 
 
 def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:

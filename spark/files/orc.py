@@ -1,12 +1,19 @@
 """Read ORC files."""
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 from pyarrow import orc
 
 from datahub_hyperjoin.locations import File
-from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, readable_paths
+from datahub_hyperjoin.spark.columns import (
+    Batches,
+    Paths,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    readable_paths,
+)
 from datahub_hyperjoin.spark.files.formats import FileFormat
 from datahub_hyperjoin.spark.files.nested import (
     flatten,
@@ -29,12 +36,12 @@ class Orc(FileFormat):
     # Arrow does not know the time zone in which an ORC file was written.
     spark_reads_other_times = True
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """See `FileFormat.read`."""
         opened = _opened(file)
         return _read(opened, paths, range(opened.nstripes))
 
-    def read_groups(self, file: File, paths: Collection[str] | None, groups: range) -> TableStream:
+    def read_groups(self, file: File, paths: Paths, groups: range) -> TableStream:
         """See `FileFormat.read_groups`."""
         return _read(_opened(file), paths, groups)
 
@@ -48,7 +55,7 @@ def _opened(file: File) -> orc.ORCFile:
         return orc.ORCFile(open_at_random(path_of(file)))
 
 
-def _read(file: orc.ORCFile, paths: Collection[str] | None, stripes: range) -> TableStream:
+def _read(file: orc.ORCFile, paths: Paths, stripes: range) -> TableStream:
     columns, notes = choose_columns(leaf_columns(file.schema), paths)
     batches = _batches(file, readable_paths(columns), notes, stripes)
     # A file does not say how many rows each stripe has.
@@ -56,9 +63,7 @@ def _read(file: orc.ORCFile, paths: Collection[str] | None, stripes: range) -> T
     return TableStream(columns, batches, notes, RowEstimate(rows))
 
 
-def _batches(
-    file: orc.ORCFile, paths: Sequence[str], notes: list[str], stripes: range
-) -> Generator[pa.RecordBatch, None, None]:
+def _batches(file: orc.ORCFile, paths: Sequence[str], notes: list[str], stripes: range) -> Batches:
     # Without a comparable column, one field is read to count the rows.
     fields = top_level_fields(file.schema, paths) or file.schema.names[:1]
     unread: dict[str, None] = {}

@@ -1,14 +1,16 @@
 """Read Parquet files."""
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin.locations import Dialect, File
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
     STEP_ROWS,
+    Batches,
     Column,
+    Paths,
     RowEstimate,
     TableStream,
     choose_columns,
@@ -32,15 +34,16 @@ class Parquet(FileFormat):
     name = "parquet"
     title = "PARQUET files"
     suffixes = (".parquet",)
+    plain_duckdb_calls = (DuckDbCall(function="read_parquet", suffixes=suffixes),)
     spark_reader = "parquet"
     spark_providers = ("parquet", "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe")
 
-    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+    def read(self, file: File, paths: Paths) -> TableStream:
         """See `FileFormat.read`."""
         opened = _opened(file)
         return _read(opened, paths, range(opened.num_row_groups))
 
-    def read_groups(self, file: File, paths: Collection[str] | None, groups: range) -> TableStream:
+    def read_groups(self, file: File, paths: Paths, groups: range) -> TableStream:
         """See `FileFormat.read_groups`."""
         return _read(_opened(file), paths, groups)
 
@@ -50,18 +53,13 @@ class Parquet(FileFormat):
             metadata = opened.metadata
         return [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
 
-    def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
-        """See `FileFormat.duckdb_calls`."""
-        del dialect
-        return [DuckDbCall(function="read_parquet", suffixes=self.suffixes)]
-
 
 def _opened(file: File) -> pq.ParquetFile:
     with translate_read_errors():
         return pq.ParquetFile(open_at_random(path_of(file)))
 
 
-def _read(file: pq.ParquetFile, paths: Collection[str] | None, groups: range) -> TableStream:
+def _read(file: pq.ParquetFile, paths: Paths, groups: range) -> TableStream:
     columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
     rows = sum(file.metadata.row_group(group).num_rows for group in groups)
     contents = _long_bytes(file.metadata, columns)
@@ -85,7 +83,7 @@ def _long_bytes(metadata: pq.FileMetaData, columns: Iterable[Column]) -> list[st
 
 def _batches(
     file: pq.ParquetFile, columns: tuple[Column, ...], groups: range, unread: Sequence[str]
-) -> Generator[pa.RecordBatch, None, None]:
+) -> Batches:
     """Read the rows; columns in `unread` are null."""
     paths = readable_paths(columns)
     read = [path for path in paths if path not in unread]

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import sys
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
-from typing_extensions import assert_never
+from typing_extensions import Buffer, assert_never
 
 from datahub_hyperjoin.locations import File, ObjectStore
 
@@ -80,13 +81,10 @@ def path_of(file: File) -> DataPath:
 
 def open_in_order(path: DataPath) -> BinaryIO:
     """Open a file whose bytes are read from the first to the last."""
-    match path:
-        case Path():
-            return path.open("rb")
-        case StoredFile():
-            return io.BufferedReader(cast("io.RawIOBase", _opened(path)), _BUFFER)
-        case _:
-            assert_never(path)
+    file = open_at_random(path)
+    if isinstance(file, Path):
+        return file.open("rb")
+    return io.BufferedReader(cast("io.RawIOBase", file), _BUFFER)
 
 
 def open_at_random(path: DataPath) -> Path | pa.NativeFile:
@@ -95,26 +93,25 @@ def open_at_random(path: DataPath) -> Path | pa.NativeFile:
         case Path():
             return path
         case StoredFile():
-            return _opened(path)
+            file_system, key = reach_store(path.uri, path.store)
+            return file_system.open_input_file(key)
         case _:
             assert_never(path)
 
 
 def bytes_of(path: DataPath) -> int:
     """Return the size of a file in bytes."""
-    match path:
-        case Path():
-            return path.stat().st_size
-        case StoredFile():
-            with _opened(path) as file:
-                return int(file.size())
-        case _:
-            assert_never(path)
+    file = open_at_random(path)
+    if isinstance(file, Path):
+        return file.stat().st_size
+    with file:
+        return int(file.size())
 
 
 def entity_tag(file: StoredFile) -> str:
     """Request a file's entity tag, which S3 mostly computes from the content; empty without one."""
-    with _opened(file) as opened:
+    file_system, key = reach_store(file.uri, file.store)
+    with file_system.open_input_file(key) as opened:
         return (opened.metadata() or {}).get("ETag", b"").decode()
 
 
@@ -131,11 +128,6 @@ def reach_store(uri: str, store: ObjectStore) -> tuple[fs.FileSystem, str]:
     host, _, key = rest.partition("/")
     file_system, root = _file_system(scheme, host, store)
     return file_system, f"{root}/{key}".strip("/")
-
-
-def _opened(file: StoredFile) -> pa.NativeFile:
-    file_system, key = reach_store(file.uri, file.store)
-    return file_system.open_input_file(key)
 
 
 @lru_cache(maxsize=64)
@@ -184,6 +176,30 @@ COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
     ".lz4": lambda file: pa.input_stream(file, compression="lz4"),
     ".br": lambda file: pa.input_stream(file, compression="brotli"),
 }
+
+
+class BlockStream(io.RawIOBase, ABC):
+    """A stream of bytes that are made ready block by block."""
+
+    _ready: bytes
+    """What is ready and has not been read."""
+
+    @abstractmethod
+    def _make_ready(self) -> None:
+        """Add the next bytes to what is ready, if nothing is."""
+
+    def readable(self) -> bool:
+        """Return True, because the stream can be read."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Write the next bytes into a buffer."""
+        self._make_ready()
+        view = memoryview(buffer)
+        size = min(len(view), len(self._ready))
+        view[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
 
 
 class DecompressedFile(io.RawIOBase):

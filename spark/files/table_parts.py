@@ -6,7 +6,7 @@ text takes a Spark job, so that is done elsewhere.
 """
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -21,12 +21,12 @@ from datahub_hyperjoin.locations import (
     TableLocation,
     is_remote,
 )
-from datahub_hyperjoin.spark.columns import TableStream, with_usable_values
+from datahub_hyperjoin.spark.columns import Paths, TableStream, with_usable_values
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange
 from datahub_hyperjoin.spark.files.delimited import delimited_format
 from datahub_hyperjoin.spark.files.delta import list_delta_files, read_delta
 from datahub_hyperjoin.spark.files.folder import read_folder
-from datahub_hyperjoin.spark.files.formats import format_of
+from datahub_hyperjoin.spark.files.formats import format_of, read_file
 from datahub_hyperjoin.spark.files.iceberg import list_iceberg_files, read_iceberg
 from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.tables import Table, TableId
@@ -47,8 +47,8 @@ class TableItems:
     """Some row groups of a file, files of a folder, or data files of a table's snapshot."""
 
     location: File | Folder | DeltaFolder | IcebergFolder
-    items: range
-    """Indices of the items, in an order that `location` and `snapshot` determine."""
+    items: range | None = None
+    """Indices of the items, in an order that `location` and `snapshot` determine; None for all."""
 
     snapshot: str = ""
     """Version of a Delta table, or metadata file of an Iceberg table."""
@@ -111,25 +111,28 @@ def _divide_evenly(sizes: Sequence[int], count: int) -> Iterator[range]:
         yield range(first, len(sizes))
 
 
-def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
+def read_part(part: TablePart, paths: Paths) -> TableStream:
     """Open a part of a table, to read all columns or those in `paths`."""
     match part:
         case FileRange(file=file, part=bytes_):
             stream = delimited_format(file).read_range(file, bytes_, paths)
         case TableItems():
-            stream = _read_items(part, paths)
+            stream = read_items(part, paths)
         case _:
             assert_never(part)
     return with_usable_values(stream)
 
 
-def _read_items(part: TableItems, paths: Collection[str] | None) -> TableStream:
+def read_items(part: TableItems, paths: Paths) -> TableStream:
+    """Open a file, folder or snapshot, or some of its items."""
     location, items = part.location, part.items
     match location:
         case File():
+            if items is None:
+                return read_file(location, paths)
             return format_of(location).read_groups(location, paths, items)
         case Folder(parts=parts):
-            chosen = parts[items.start : items.stop]
+            chosen = parts[items.start : items.stop] if items else None
             return read_folder(location, paths, parts=chosen)
         case DeltaFolder(uri=uri):
             return read_delta(local_path(uri), paths, version=part.snapshot, files=items)

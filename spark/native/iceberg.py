@@ -63,7 +63,7 @@ class _CopiedFile(InputFile):
     def exists(self) -> bool:
         return self._copy is not None
 
-    def open(self, seekable: bool = True) -> pa.NativeFile:  # noqa: FBT001, FBT002, ARG002 (pyiceberg's)
+    def open(self, seekable: bool = True) -> pa.NativeFile:  # noqa: FBT001, FBT002 (pyiceberg's)
         if self._copy is None:
             message = f"Spark cannot read {self.location}"
             raise FileNotFoundError(message)

@@ -69,7 +69,7 @@ class GivenJoins(HyperJoinSource):
     joins: Sequence[Join] = ()
     model_version = "1"
 
-    def _find(self, catalog: Catalog, session: Session) -> Findings:  # noqa: ARG002
+    def _find(self, catalog: Catalog, session: Session) -> Findings:
         tables = {table.id for table in catalog.tables}
         return Findings(
             profiles=tuple(TableProfile(table=table) for table in catalog.tables),

@@ -98,7 +98,7 @@ class FiledEvents(EventSource):  # type: ignore[misc] # the framework has no typ
         for line in self._file.read_text().splitlines():
             yield EventEnvelope.from_json(line)
 
-    def ack(self, event: EventEnvelope, processed: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002 - the framework's signature
+    def ack(self, event: EventEnvelope, processed: bool = True) -> None:  # noqa: FBT001, FBT002 - the framework's signature
         self.acknowledged += 1
 
     def close(self) -> None:

@@ -27,11 +27,7 @@ CHANGES = {
     ],
     "add": ["ALTER TABLE {0} ADD COLUMN rank INTEGER DEFAULT 7"],
     "rename": ["ALTER TABLE {0} RENAME COLUMN city TO town"],
-    "anew": [
-        "DROP TABLE {0}",
-        f"CREATE TABLE {{0}} {COLUMNS}",
-        f"INSERT INTO {{0}} VALUES {ROWS}",
-    ],
+    "anew": ["DROP TABLE {0}", f"CREATE TABLE {{0}} {COLUMNS}", f"INSERT INTO {{0}} VALUES {ROWS}"],
     "swap": ["ALTER TABLE {0} RENAME TO {0}_old", "ALTER TABLE {0}_twin RENAME TO {0}"],
 }
 """For each kind of change, the statements that make this change in a table."""
@@ -150,9 +146,7 @@ def test_a_changed_sqlite_file_has_another_state_even_with_an_old_timestamp(
 
 
 @POSTGRESQL
-def test_the_end_of_an_open_transaction_changes_the_state(
-    server: Server,
-) -> None:
+def test_the_end_of_an_open_transaction_changes_the_state(server: Server) -> None:
     make(server, "cities")
     for end in ("ROLLBACK", "COMMIT"):
         with server.engine.connect() as writer:

@@ -265,10 +265,7 @@ def test_answers_are_compressed(server: Server) -> None:
 
 
 def test_a_user_who_may_change_no_settings_reads_but_does_not_compute(server: Server) -> None:
-    server.run(
-        "CREATE TABLE IF NOT EXISTS few (id UInt8)",
-        "INSERT INTO few VALUES (1), (2)",
-    )
+    server.run("CREATE TABLE IF NOT EXISTS few (id UInt8)", "INSERT INTO few VALUES (1), (2)")
     url = make_url(server.url).update_query_dict({"endpoint": "limited"})
     database = replace(server.database(), url=SecretStr(url.render_as_string(hide_password=False)))
     assert profiled(server.table("few", database)).rows == 2

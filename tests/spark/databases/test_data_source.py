@@ -16,7 +16,7 @@ from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.relations import (
     WHOLE_KEY,
-    columns_of,
+    choose_relation_columns,
     count_rows,
     find_integer_key,
     inspect_database,
@@ -121,7 +121,7 @@ def test_columns_are_queried_once(server: Server) -> None:
         event.listen(
             engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
         )
-        columns_of(relation, inspector)
+        choose_relation_columns(relation, inspector)
         for_columns = [*statements]
         assert find_integer_key(relation, inspector) == "Sel%ect"
         assert for_columns

@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.config import Md5ProfileConfig
 from datahub_hyperjoin.spark.databases.databricks import Databricks as DatabricksSystem
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_keys, list_relations
-from datahub_hyperjoin.spark.databases.relations import columns_of, inspect_database
+from datahub_hyperjoin.spark.databases.relations import choose_relation_columns, inspect_database
 from datahub_hyperjoin.spark.databases.system import computing_system
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
@@ -46,7 +46,8 @@ def described(server: Server, name: str) -> list[tuple[str, DataType | None]]:
     relation = server.table(name).location
     assert isinstance(relation, Relation)
     with Databases() as databases:
-        columns = columns_of(relation, inspect_database(databases.engine(relation)))
+        inspector = inspect_database(databases.engine(relation))
+        columns, _ = choose_relation_columns(relation, inspector)
     return [(column.path, column.opaque) for column in columns]
 
 

@@ -59,8 +59,7 @@ def read(server: Server, type_: str, *values: str) -> tuple[str, ...]:
 def test_tables_and_views_are_listed_without_sizes(tmp_path: Path) -> None:
     with serving("redshift", tmp_path) as server:
         server.run(
-            'CREATE TABLE "group by" (id integer)',
-            'CREATE VIEW ids AS SELECT id FROM "group by"',
+            'CREATE TABLE "group by" (id integer)', 'CREATE VIEW ids AS SELECT id FROM "group by"'
         )
         engine = open_engine("connections[0]", server.database())
         found = {

@@ -29,10 +29,7 @@ from sqlglot import exp, parse_one
 
 from datahub_hyperjoin.spark.databases.redshift import _SYNTAX as SYNTAX
 from datahub_hyperjoin.spark.databases.redshift import Redshift
-from datahub_hyperjoin.spark.databases.sql_forms import (
-    DIGITS_OF_DOUBLE,
-    DIGITS_OF_REAL,
-)
+from datahub_hyperjoin.spark.databases.sql_forms import DIGITS_OF_DOUBLE, DIGITS_OF_REAL
 from engines.redshift_driver import translated
 from engines.sql_functions import called_functions
 

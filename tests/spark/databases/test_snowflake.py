@@ -15,16 +15,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 from sqlalchemy import inspect
-from sqlalchemy.types import (
-    Boolean,
-    Date,
-    DateTime,
-    Float,
-    Numeric,
-    String,
-    Time,
-    TypeEngine,
-)
+from sqlalchemy.types import Boolean, Date, DateTime, Float, Numeric, String, Time, TypeEngine
 from sqlglot import exp, parse_one
 
 from datahub_hyperjoin.locations import Compute, Database

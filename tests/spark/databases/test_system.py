@@ -4,11 +4,7 @@ import pytest
 from sqlalchemy import make_url
 from sqlalchemy.sql.elements import quoted_name
 
-from datahub_hyperjoin.spark.databases.system import (
-    name_in_quotes,
-    reported_name,
-    stored_name,
-)
+from datahub_hyperjoin.spark.databases.system import name_in_quotes, reported_name, stored_name
 
 CAPITALS = make_url("oracle://host").get_dialect()()
 EXACT = make_url("postgresql://host").get_dialect()()

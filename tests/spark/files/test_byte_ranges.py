@@ -21,7 +21,6 @@ from datahub_hyperjoin.spark.files.byte_ranges import (
 from datahub_hyperjoin.spark.files.delimited import (
     find_layout,
     read_delimited,
-    read_delimited_range,
 )
 
 Row = dict[str, str | None]
@@ -50,7 +49,7 @@ def rows(stream: TableStream) -> list[Row]:
 
 
 def rows_in_ranges(path: Path, ranges: list[ByteRange], dialect: Dialect) -> list[Row]:
-    return [row for part in ranges for row in rows(read_delimited_range(path, part, None, dialect))]
+    return [row for part in ranges for row in rows(read_delimited(path, None, dialect, part))]
 
 
 def rows_of_whole(path: Path, dialect: Dialect) -> list[Row]:
@@ -141,7 +140,7 @@ def test_a_range_without_whole_rows_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("id,name\n" + "1\n" * 50 + "2,b\n")
     ranges = divide(path, 4, Dialect(delimiter=","))
-    found = [rows(read_delimited_range(path, part, ["name"])) for part in ranges]
+    found = [rows(read_delimited(path, ["name"], part=part)) for part in ranges]
     assert found == [[], [], [], [{"name": "b"}]]
 
 
@@ -149,7 +148,7 @@ def test_columns_and_dialect_are_those_of_the_whole_file(tmp_path: Path) -> None
     path = tmp_path / "t.csv"
     path.write_text("id;name;id;x\n" + "1;a,b;2;3\n" * 99)
     part = divide(path, 4, Dialect())[-1]
-    stream = read_delimited_range(path, part, None)
+    stream = read_delimited(path, None, part=part)
     assert [column.path for column in stream.columns] == ["name", "x"]
     [batch] = stream.batches
     assert batch.slice(0, 1).equals(pa.record_batch({"name": ["a,b"], "x": ["3"]}))

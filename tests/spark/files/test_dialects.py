@@ -133,10 +133,7 @@ def test_files_of_a_folder_have_its_dialect(write: Write) -> None:
     assert isinstance(file.location, File)
     path = Path(file.location.uri)
     place = Folder(
-        uri=str(path.parent),
-        format="csv",
-        parts=(path.name,),
-        dialect=Dialect(delimiter="^"),
+        uri=str(path.parent), format="csv", parts=(path.name,), dialect=Dialect(delimiter="^")
     )
     stream = read_table(replace(file, location=place), Databases(), max_rows=9)
     assert [batch.to_pylist() for batch in stream.batches] == [[{"id": "1", "city": "Oslo"}]]

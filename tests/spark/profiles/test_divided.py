@@ -199,7 +199,9 @@ def test_parts_have_similar_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     sizes = {"long": 3_000, "short": 10, "other": 3_000}
     table = write_delta(tmp_path / "delta", (content().slice(0, size) for size in sizes.values()))
     parts = table_parts.divide_table(table.location, 2 << 10)
-    assert sorted(len(part.items) for part in parts if isinstance(part, TableItems)) == [1, 2]
+    assert sorted(
+        len(part.items) for part in parts if isinstance(part, TableItems) and part.items
+    ) == [1, 2]
 
 
 def test_tables_are_divided_from_a_size_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
