@@ -206,6 +206,9 @@ class Folder:
     """The object store from which Arrow reads the files; None if they are local or Spark reads
     them."""
 
+    pattern: str = ""
+    """Glob pattern of the files, if the folder has other files, too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaFolder:

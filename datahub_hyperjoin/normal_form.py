@@ -1,7 +1,8 @@
 """The normal form, in which values of columns are compared.
 
-The normal form ignores case, character width, surrounding and repeated spaces, and differences in
-how the same whole number or the same time is written. Leading zeros are kept, because they
+The normal form ignores case, character width, surrounding and repeated spaces, characters that
+cannot be seen, the typography of dashes and quotes, and differences in how the same whole number or
+the same time is written. Leading zeros are kept, because they
 distinguish codes.
 
 `normal_form` defines it for one value. `normal_forms` computes the same for a whole column, and
@@ -10,7 +11,7 @@ distinguish codes.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import md5
 
@@ -40,6 +41,15 @@ REWRITES = (
     (rf"^({_DAY}) 00:00:00$", r"\1"),
 )
 """Patterns and replacements for numbers and times, applied in this order."""
+_INVISIBLE = (0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F))
+TYPOGRAPHY: Mapping[str, str] = {
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u00b4\u2032", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+    **dict.fromkeys(map(chr, (*_INVISIBLE, *range(0x2060, 0x2070), 0xFEFF)), ""),
+}
+"""Maps dashes and quotes to the plain ones, and characters that cannot be seen to nothing."""
+_PLAIN = str.maketrans({**TYPOGRAPHY})
 _SPACE_REWRITES = ((r"[\t-\r\x1c-\x1f ]+", " "), (r"^ | $", ""))
 _SPACE, _HYPHEN, _DOT, _ZERO, _LAST_ASCII = b" -.0\x7f"
 _DAY_LENGTH = 10
@@ -51,6 +61,8 @@ def normal_form(value: str) -> str:
     Examples:
         >>> normal_form("  New   York ")
         'new york'
+        >>> normal_form("O\u2019Hara \u2013 12\u200b")
+        "o'hara - 12"
         >>> normal_form("12.0"), normal_form("007"), normal_form("12.50")
         ('12', '007', '12.50')
         >>> normal_form("2024-01-31T00:00:00Z"), normal_form("2024-01-31 09:30:00.250")
@@ -123,7 +135,8 @@ def _fold(value: str) -> str:
     Compatibility normalisation runs both before and after case folding, because each can undo the
     other.
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
+    plain = value if value.isascii() else value.translate(_PLAIN)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold())
     return " ".join(folded.split())
 
 

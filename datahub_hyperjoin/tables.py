@@ -205,6 +205,9 @@ class ColumnProfile:
     """A sketch of the values after conversion from their notation; empty if the column has no
     notation, or if conversion would change hardly any value."""
 
+    placeholders: tuple[str, ...] = ()
+    """Values, as written, that stand for a missing key, such as -1. They count as nulls."""
+
     @property
     def completeness(self) -> float:
         """Share of rows that have a value, in [0, 1]."""

@@ -14,13 +14,16 @@ value; the Spark package computes the same for columns, and `sql` the same in da
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
 
 from typing_extensions import Self
+
+SEPARATORS = " -_./:,;()[]{}<>=+#*|~'\""
+"""Characters that stand between the parts of codes, or around them."""
 
 Rewrites = tuple[tuple[str, str], ...]
 """Patterns and replacements, applied in this order."""
@@ -57,6 +60,31 @@ class SqlParts:
     zoned_instant: str
     """The point in time in UTC whose text `{t}` is as `2024-01-31t09:30:00+01:00`."""
 
+    translates: bool
+    """Whether there is a function that replaces each of several characters."""
+
+    separators: str = SEPARATORS
+    """The characters that codes are compared without: those of the columns, if they are known."""
+
+    apostrophe: str = "''''"
+
+    def without(self, characters: str) -> str:
+        """Write the text `{t}` without some characters."""
+        text = "{t}"
+        plain = "".join(each for each in characters if each != "'")
+        if self.translates and len(plain) > 1:
+            # Not every dialect accepts an empty replacement.
+            first, *rest = plain
+            doubled = "".join(rest).replace("{", "{{").replace("}", "}}")
+            text, plain = f"TRANSLATE({text}, '{first}{doubled}', '{first}')", first
+        for each in plain:
+            text = f"REPLACE({text}, '{each * 2 if each in '{}' else each}', '')"
+        if "'" in characters:
+            text = f"REPLACE({text}, {self.apostrophe}, '')"
+        return f"NULLIF({text}, '')"
+
+
+_UUID_MARKS = "-{}()"
 
 TRUE_WORDS = (
     *("1", "t", "true", "y", "yes"),
@@ -68,6 +96,20 @@ FALSE_WORDS = (
     *("falsch", "falso", "faux", "nee", "nein", "non", "não"),
 )
 """Normal forms that mean false."""
+
+
+# A mark at the end shows which slash is the last.
+_LINK_SQL = "CONCAT({t}, '|')"
+for _start, _plain in (
+    *(("//www.", "//"), ("https://", ""), ("http://", ""), ("ftp://", ""), ("mailto:", "")),
+    *(("/|", ""), ("|", "")),
+):
+    _LINK_SQL = f"REPLACE({_LINK_SQL}, '{_start}', '{_plain}')"
+_TIME_SQL = (
+    "CASE WHEN {t} LIKE '__:__' THEN CONCAT({t}, ':00') "
+    "WHEN {t} LIKE '_:__' THEN CONCAT('0', {t}, ':00') "
+    "WHEN {t} LIKE '_:__:__' THEN CONCAT('0', {t}) ELSE NULLIF({t}, '') END"
+)
 
 
 def _truth(_: SqlParts) -> str:
@@ -109,7 +151,11 @@ class ValueForm(str, Enum):
     DATES = _Form("dates", lambda sql: sql.iso_day)
     TRUTH = _Form("truth values", _truth)
     INSTANTS = _Form("points in time", lambda sql: sql.instant)
-    UUIDS = _Form("uuids", lambda _: "NULLIF(REPLACE({t}, '-', ''), '')")
+    UUIDS = _Form("uuids", lambda sql: sql.without(_UUID_MARKS))
+    CODES = _Form("codes without separators", lambda sql: sql.without(sql.separators))
+    LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({_LINK_SQL}, '')")
+    TIMES = _Form("times of day", lambda _: _TIME_SQL)
+    EXACT = _Form("exact values", lambda _: "{x}")
 
 
 VALUE_FORMS = frozenset({"", *(form.value for form in ValueForm)})
@@ -174,6 +220,12 @@ class _Notation:
     one_by_one: str = ""
     """What values contain that the rewrites cannot write; empty if there is no such value."""
 
+    marks: str = ""
+    """Characters of which a column has some if it is written so; empty if no character tells."""
+
+    is_general: bool = False
+    """Whether the notation is only taken for columns that no other notation reads as well."""
+
     types: Mapping[str, int] = field(default_factory=lambda: {"text": 0})
     """The types, as `DataType` names them, of columns that may be written so, each with the number
     of characters of all values, which rules out most columns; 0 if values have any length, and
@@ -200,7 +252,18 @@ _YEAR_FIRST = (
     r"(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|"
     rf"[./-]{_MONTH}[./-]{_DAY})$"
 )
-_BARE_UUID = "^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$"
+_HEX = tuple(f"([0-9a-f]{{{length}}})" for length in (8, 4, 4, 4, 12))
+_UUID, _BARE_UUID = "-".join(_HEX), "".join(_HEX)
+_WRAPPED_UUID = rf"^(?:urn:uuid:|[{{(])?{_UUID}[)}}]?$"
+_CODE = f"[a-z{re.escape(SEPARATORS)}]*[0-9][a-z0-9{re.escape(SEPARATORS)}]*"
+_SEPARATOR = f"[{re.escape(SEPARATORS)}]+"
+_PHONE = r"^(?:\+|00)[1-9][0-9 ()/.-]{7,}$"
+_LINK = r"^(?:[a-z][a-z0-9+]*://|mailto:)?(?:www\.)?([^ /@?#]*[.@][^ ]*?)/?$"
+_TIME = r"^(0?[0-9]|1[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?$"
+
+
+def _after_zeros(sql: SqlParts) -> str:
+    return sql.without(sql.separators).replace("{t}", "SUBSTR({t}, 3)")
 
 
 class Notation(str, Enum):
@@ -216,6 +279,20 @@ class Notation(str, Enum):
         member = str.__new__(cls, rules.words)
         member._value_, member.rules = rules.words, rules
         return member
+
+    PHONE = _Notation(
+        words="telephone numbers with country code",
+        form=ValueForm.CODES,
+        pattern=_PHONE,
+        write=lambda match: re.sub("^00|[^0-9]", "", match[0]),
+        rewrites=(("^00", ""), ("[^0-9]", "")),
+        sql=lambda sql: (
+            f"CASE WHEN {{t}} LIKE '00%' THEN {_after_zeros(sql)} "
+            f"ELSE {sql.without(sql.separators)} END"
+        ),
+        marks="+0",
+    )
+    """Telephone numbers with the code of their country, as `+49 (30) 123456` or `004930123456`."""
 
     PADDED = _Notation(
         words="digits with leading zeros",
@@ -240,6 +317,16 @@ class Notation(str, Enum):
         sql=lambda sql: sql.number("REPLACE({t}, ',', '')"),
     )
     """Numbers with a decimal point, as in `12.50`, `1,234.50` or `1.2e-05`."""
+
+    EXPONENT = _Notation(
+        words="exponents",
+        form=ValueForm.NUMBERS,
+        pattern=r"^(-?)([0-9](?:\.[0-9]*)?)e\+?([0-9]{1,2})$",
+        write=lambda match: _write_number(match, ".", ""),
+        sql=lambda sql: sql.number("{t}"),
+        types={"decimal": 0},
+    )
+    """Whole numbers as spreadsheets shorten them, as in `1.55433E+06`."""
 
     COMMA = _Notation(
         words="decimal comma",
@@ -314,13 +401,68 @@ class Notation(str, Enum):
     BARE_UUID = _Notation(
         words="uuids without hyphens",
         form=ValueForm.UUIDS,
-        pattern=_BARE_UUID,
+        pattern=f"^{_BARE_UUID}$",
         write=lambda match: "-".join(match.groups()),
         rewrites=((_BARE_UUID, r"\1-\2-\3-\4-\5"),),
         sql=ValueForm.UUIDS.sql,
         types={"text": 32},
     )
     """32 hexadecimal digits, as of a uuid that is stored as 16 bytes."""
+
+    WRAPPED_UUID = _Notation(
+        words="uuids in braces",
+        form=ValueForm.UUIDS,
+        pattern=_WRAPPED_UUID,
+        write=lambda match: "-".join(match.groups()),
+        rewrites=((_WRAPPED_UUID, r"\1-\2-\3-\4-\5"),),
+        sql=lambda sql: sql.without(_UUID_MARKS).replace("{t}", "REPLACE({t}, 'urn:uuid:', '')"),
+        marks="{(:",
+    )
+    """Uuids in braces or with their scheme, as `urn:uuid:6f9619ff-8b86-d011-b42d-00c04fc964ff`."""
+
+    SHORT_TIME = _Notation(
+        words="times without seconds",
+        form=ValueForm.TIMES,
+        pattern=_TIME,
+        write=lambda match: f"{match[1]:0>2}:{match[2]}:{match[3] or '00'}",
+        rewrites=((r"^([0-9]):", r"0\1:"), (r"^(.....)$", r"\1:00")),
+        sql=ValueForm.TIMES.sql,
+        marks=":",
+    )
+    """Times of day, as `9:30` for `09:30:00`."""
+
+    LINK = _Notation(
+        words="addresses with their scheme",
+        form=ValueForm.LINKS,
+        pattern=_LINK,
+        write=lambda match: match[1],
+        rewrites=((_LINK, r"\1"),),
+        sql=ValueForm.LINKS.sql,
+        marks=":/w",
+    )
+    """Addresses on the web, as `https://www.example.org/` or `mailto:a@example.org`."""
+
+    SEPARATED = _Notation(
+        words="codes with separators",
+        form=ValueForm.CODES,
+        pattern=f"^{_CODE}$",
+        write=lambda match: re.sub(_SEPARATOR, "", match[0]),
+        rewrites=((_SEPARATOR, ""),),
+        sql=ValueForm.CODES.sql,
+        marks=SEPARATORS,
+        is_general=True,
+    )
+    """Letters and digits with separators, as in `978-3-16-148410-0`, `AB_12` or `="0012"`."""
+
+    EXACT = _Notation(
+        words="values that differ in case",
+        form=ValueForm.EXACT,
+        pattern="a^",  # matches nothing: whole columns tell, not their normal forms
+        write=lambda match: match[0],
+        sql=ValueForm.EXACT.sql,
+        types={},
+    )
+    """Keys of which some differ in nothing that the normal form keeps, such as `a1` and `A1`."""
 
     @property
     def form(self) -> ValueForm:
@@ -362,6 +504,14 @@ def canonical_form(normal: str, notation: Notation) -> str:
         '2024-01-30 23:30:00'
         >>> canonical_form("6f9619ff8b86d011b42d00c04fc964ff", Notation.BARE_UUID)
         '6f9619ff-8b86-d011-b42d-00c04fc964ff'
+        >>> canonical_form("978-3-16-148410-0", Notation.SEPARATED)
+        '9783161484100'
+        >>> canonical_form("0049 (30) 123-456", Notation.PHONE)
+        '4930123456'
+        >>> canonical_form("https://www.example.org/a/", Notation.LINK)
+        'example.org/a'
+        >>> canonical_form("9:30", Notation.SHORT_TIME)
+        '09:30:00'
     """
     match = _COMPILED[notation].match(normal)
     return notation.rules.write(match) if match else normal
@@ -385,7 +535,7 @@ def notation_of(
         >>> notation_of(["ja", "nein"]), notation_of(["ja", "nein", "no"])
         (<Notation.TRUTH_WORDS: 'truth words'>, None)
     """
-    shares = {notation: readable_share(values, notation) for notation in among}
+    shares = best_shares(values, among)
     for notation, share in shares.items():
         same_form = [other for read, other in shares.items() if read.form is notation.form]
         is_clear = share == max(same_form) and same_form.count(share) == 1
@@ -394,18 +544,32 @@ def notation_of(
     return None
 
 
-def common_form(left: Notation | None, right: Notation | None) -> ValueForm | None:
-    """Return the form of the notations of two columns; None if there is none, or if they differ.
+def best_shares(values: Collection[str], among: Iterable[Notation]) -> dict[Notation, float]:
+    """Return the share of values that each notation reads.
+
+    General notations are left out where another one reads as many.
+    """
+    shares = {notation: readable_share(values, notation) for notation in among}
+    best = max((share for read, share in shares.items() if not read.rules.is_general), default=0.0)
+    return {
+        read: share for read, share in shares.items() if share > best or not read.rules.is_general
+    }
+
+
+def common_forms(left: Notation | None, right: Notation | None) -> tuple[ValueForm, ...]:
+    """Return the forms in which two columns may be equal.
+
+    A column whose notation has another form is compared as it is written.
 
     Examples:
-        >>> common_form(Notation.DAY_FIRST, Notation.MONTH_FIRST)
-        <ValueForm.DATES: 'dates'>
-        >>> common_form(Notation.POINT, None)
-        <ValueForm.NUMBERS: 'numbers'>
-        >>> common_form(Notation.DAY_FIRST, Notation.PADDED)
+        >>> common_forms(Notation.DAY_FIRST, Notation.MONTH_FIRST)
+        (<ValueForm.DATES: 'dates'>,)
+        >>> common_forms(Notation.POINT, None)
+        (<ValueForm.NUMBERS: 'numbers'>,)
+        >>> len(common_forms(Notation.SEPARATED, Notation.PADDED))
+        2
     """
-    forms = {notation.form for notation in (left, right) if notation}
-    return forms.pop() if len(forms) == 1 else None
+    return (*dict.fromkeys(notation.form for notation in (left, right) if notation),)
 
 
 def readable_share(values: Collection[str], notation: Notation) -> float:

@@ -129,7 +129,7 @@ def test_words_for_false_are_false(word: str) -> None:
         (["31.01.2024", "01.02.2024"], Notation.DAY_FIRST),
         (["01/31/2024", "02/01/2024"], Notation.MONTH_FIRST),
         (["01/02/2024", "03/04/2024"], None),
-        (["31/01/2024", "01/31/2024"], None),
+        (["31/01/2024", "01/31/2024"], Notation.SEPARATED),
         (["2024/01/31", "2024/02/01"], Notation.YEAR_FIRST),
         (["20240131", "20240201"], Notation.YEAR_FIRST),
         (["2024-01-31", "2024-02-01"], None),

@@ -19,6 +19,7 @@ from datahub_hyperjoin.catalog.files import (
     tables_of_workbooks,
     warn_of_unread_files,
 )
+from datahub_hyperjoin.catalog.series import with_series
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import DeltaFolder, IcebergFolder, ListedFile, ObjectStore
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
@@ -52,7 +53,10 @@ def scan_folder(
         *tables_of_workbooks(files, selection, warn=warn, count=count),
         *tables_of_database_files([*databases], selection, warn=warn, count=count),
     ]
-    tables = sorted([*tables_of(others, selection), *inner], key=lambda table: table.id)
+    listed = tables_of(others, selection)
+    if not selection.separate_files:
+        listed = with_series(listed, warn)
+    tables = sorted([*listed, *inner], key=lambda table: table.id)
     warn_of_unread_files(others, selection, warn=warn, count=count)
     if not tables:
         raise NoTablesError.in_folder(str(folder), seen=len(files))
@@ -108,8 +112,9 @@ def scan_stored_folder(
         raise UnreachableStoreError.because(connection, str(error)) from error
     name = uri.partition("://")[2].strip("/")
     others = [file for file in files if not is_workbook(file)]
+    listed = tables_of(others, selection, folder=name, store=store)
     found = [
-        *tables_of(others, selection, folder=name, store=store),
+        *(listed if selection.separate_files else with_series(listed, warn)),
         *tables_of_workbooks(files, selection, folder=name, store=store, warn=warn, count=count),
     ]
     tables = _without_lakehouse_tables(found, warn)

@@ -65,6 +65,9 @@ class TableSelection:
     """Tables to keep, as `schema.table` or by their path below the folder."""
 
     views: bool = True
+    separate_files: bool = False
+    """Whether each of several files that look like one table is a table."""
+
     dialect: Dialect = DEFAULT_DIALECT
     key: str = "catalog"
     """The recipe key of the source, as in `connections[0]`."""

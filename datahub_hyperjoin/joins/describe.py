@@ -13,6 +13,7 @@ from datahub_hyperjoin.joins.compound import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.joins.evidence import Evidence, RowCounts
 from datahub_hyperjoin.joins.join import Join, JoinedColumns
 from datahub_hyperjoin.joins.safety import NOT_VERIFIED, grain_of
+from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import join_with_and, number_of, percent
 
@@ -125,7 +126,25 @@ def comparison_in_words(join: Join) -> str:
     if join.via:
         into, out = join.via
         return visible(f"in two steps: {join.left} = {into}, then {out} = {join.right}")
-    return f"values are equal only as {join.compared_as}" if join.compared_as else ""
+    return "; ".join(filter(None, (_form_in_words(join), _placeholders_in_words(join))))
+
+
+def _form_in_words(join: Join) -> str:
+    if not join.compared_as:
+        return ""
+    if join.compared_as == ValueForm.EXACT:
+        return "values are compared exactly, since some keys differ in case or spelling alone"
+    if as_written := join.measured.rows_as_written:
+        return (
+            f"values are compared as {join.compared_as}; "
+            f"{as_written:,} of the {join.measured.rows:,} rows match as written, too"
+        )
+    return f"values are equal only as {join.compared_as}"
+
+
+def _placeholders_in_words(join: Join) -> str:
+    found = join.evidence.placeholders if join.evidence else ""
+    return f"rows with {visible(found)} count as rows without a value" if found else ""
 
 
 def join_in_brief(join: Join) -> str:

@@ -102,6 +102,12 @@ class Evidence:
     """Name of the form in which values were compared, such as `countries`; empty if values were not
     converted."""
 
+    rows_as_written: int = 0
+    """Number of rows that a join of the values as written has, if they were converted."""
+
+    placeholders: str = ""
+    """The values that are not compared, since they stand for a missing key, such as `-1`."""
+
     left_counts: RowCounts | None = None
     right_counts: RowCounts | None = None
 

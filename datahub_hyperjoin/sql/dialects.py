@@ -88,6 +88,7 @@ def _generator(dialect: str, _thread: int, *, pretty: bool) -> Generator:
 DUCKDB = SqlDialect(
     name=FILE_DIALECT,
     title="DuckDB",
+    translates=True,
     text="CAST({x} AS TEXT)",
     exact="{x}",
     folded="LOWER(TRIM(CAST({x} AS TEXT)))",
@@ -112,6 +113,7 @@ DUCKDB = SqlDialect(
 POSTGRES = SqlDialect(
     name="postgres",
     title="PostgreSQL",
+    translates=True,
     digits="ENCODE({x}, 'hex')",
     address="ABBREV({x})",  # a cast would add `/32`
     text="CAST({x} AS TEXT)",
@@ -141,6 +143,7 @@ _DAY_GUARD = f"CASE WHEN REGEXP_INSTR({{t}}, '{_DAYS}') > 0 THEN STR_TO_DATE({_D
 MYSQL = SqlDialect(
     name="mysql",
     title="MariaDB or MySQL",
+    translates=False,
     shows_bytes=False,
     # Only a binary collation tells letters with and without accents apart.
     text=f"{_UTF8} COLLATE utf8mb4_bin",
@@ -183,6 +186,7 @@ _PLAIN_NUMBER = "GLOB '*[0-9]*' AND {0} NOT GLOB '*[^0-9.e+-]*'"
 SQLITE = SqlDialect(
     name="sqlite",
     title="SQLite",
+    translates=False,
     # A column may hold values of any type, whatever its own type is.
     digits="CASE WHEN TYPEOF({x}) = 'blob' THEN LOWER(HEX({x})) ELSE {x} END",
     shows_bytes=False,
@@ -213,6 +217,8 @@ SQLITE = SqlDialect(
 SPARK = SqlDialect(
     name="spark",
     title="Spark",
+    apostrophe=r"'\''",
+    translates=True,
     text="CAST({x} AS STRING)",
     exact="{x}",
     folded="LOWER(TRIM(CAST({x} AS STRING)))",

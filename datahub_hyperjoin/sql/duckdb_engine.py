@@ -86,6 +86,9 @@ def _file_readings(
     shown = addresses.of(table, location) if addresses else _store_of(table) + _own_name(table)
     uri = str(local_path(location.uri).absolute())
     pattern = _pattern(location)
+    if isinstance(location, Folder) and location.pattern and not addresses:
+        # The table is called after one of its files.
+        shown = shown.rpartition("/")[0] or "."
     for call in format_of(location).duckdb_calls(location.dialect):
         if isinstance(location, File) and not call.options and _is_enough(shown, call):
             yield FileReading(shown, name_in_sql(shown), name_in_sql(uri), call)
@@ -117,6 +120,8 @@ def _pattern(location: File | Folder) -> str:
     """Return the glob pattern of a folder's files; empty for a single file."""
     if isinstance(location, File):
         return ""
+    if location.pattern:
+        return f"/{location.pattern}"
     endings = {"".join(PurePosixPath(part).suffixes[-2:]) for part in location.parts}
     ending = endings.pop() if len(endings) == 1 else ""
     return f"/**/*{ending if ending.count('.') == 1 else PurePosixPath(ending).suffix}"

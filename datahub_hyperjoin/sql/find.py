@@ -1,9 +1,10 @@
 """Find the simplest SQL that returns a join's expected number of rows, or write it unrun."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 
+from sqlglot import exp
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement
@@ -57,8 +58,11 @@ class LakeInSql:
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
         """Return the notation of each column, such as decimal comma; None if a column has none."""
+        # The samples of personal columns are hashes.
         first, second = (
-            notation_of({normal_form(value) for value in profile.sample}) if profile else None
+            (profile.notation or notation_of({normal_form(value) for value in profile.sample}))
+            if profile
+            else None
             for profile in map(self.columns.get, (left, right))
         )
         return first, second
@@ -80,6 +84,19 @@ class LakeInSql:
         # hashes, which do not show how the values are written.
         may_differ = (first.nulls and second.nulls) or first.personal or second.personal
         return _FOLDED if may_differ or any(one != other for one, other in both) else _TEXT
+
+    def characters(self, columns: Iterable[ColumnId]) -> frozenset[str]:
+        """Return the characters of the samples of some columns."""
+        known = (self.columns[column] for column in columns if column in self.columns)
+        return frozenset(chain.from_iterable(value for each in known for value in each.sample))
+
+    def missing(self, column: ColumnId) -> tuple[exp.Expression, ...]:
+        """Return the values of a column that stand for a missing key."""
+        profile = self.columns.get(column)
+        if profile is None:
+            return ()
+        make = exp.Literal.number if profile.type in _NUMBERS else exp.Literal.string
+        return tuple(map(make, profile.placeholders))
 
 
 def _fold(value: str) -> str:
@@ -175,10 +192,12 @@ def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Joi
     form = ValueForm(join.measured.compared_as) if join.measured.compared_as else None
     # Values that match in normal form need no notation.
     notations = [lake.notations(*each) if form else _NO_NOTATIONS for each in ends]
+    characters = lake.characters(chain.from_iterable(ends))
+    missing = tuple((lake.missing(first), lake.missing(second)) for first, second in ends)
     tables = [lake.tables[end.table] for end in ends[0]]
     for first, second in _read_all(*(engine.readings(table) for table in tables)):
-        for comparison in comparisons(engine.dialect, notations, form):
-            yield JoinInSql((first, second), (pairs,), comparison)
+        for comparison in comparisons(engine.dialect, notations, form, characters):
+            yield JoinInSql((first, second), (pairs,), comparison, missing)
 
 
 def _in_two_steps(join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:

@@ -1,7 +1,8 @@
 """Write the SQL of joins: statements that return their rows, and queries that count them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice, pairwise
 
@@ -9,9 +10,10 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
 from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin, Join, Statement, reference
+from datahub_hyperjoin.normal_form import TYPOGRAPHY
 from datahub_hyperjoin.sql.dialects import SqlDialect, write_sql
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.value_forms import Notation, ValueForm
+from datahub_hyperjoin.value_forms import SEPARATORS, Notation, ValueForm
 
 ROW_LIMIT = 100
 
@@ -91,9 +93,15 @@ class Comparison:
 
 
 def comparisons(
-    dialect: SqlDialect, notations: Sequence[Notations], form: ValueForm | None
+    dialect: SqlDialect,
+    notations: Sequence[Notations],
+    form: ValueForm | None,
+    characters: AbstractSet[str] = frozenset(),
 ) -> Iterator[Comparison]:
-    """Yield the ways to compare the columns of a join in a `ValueForm`, simplest first."""
+    """Yield the ways to compare the columns of a join in a `ValueForm`, simplest first.
+
+    `characters` are those of the columns' samples.
+    """
     same = [("", "{x}"), ("text", dialect.text)]
     if form is None:
         same += [
@@ -101,16 +109,33 @@ def comparisons(
             ("text in lower case, with one spelling of spaces, numbers and times", dialect.spelled),
             ("numbers", ValueForm.NUMBERS.sql(dialect)),
         ]
+        if special := characters & TYPOGRAPHY.keys():
+            words = "text in lower case, with plain dashes and quotes"
+            same.append((words, _with_plain(special)))
     for words, template in same:
         templates = tuple((template, template) for _ in notations)
         yield Comparison(words=words, templates=templates, dialect=dialect)
     if form is None:
         return
-    own = tuple(
-        (_template(dialect, first, form), _template(dialect, second, form))
-        for first, second in notations
-    )
-    yield Comparison(words=form.value, templates=own, dialect=dialect)
+    # Columns may have further separators than their samples, and then only all of them agree.
+    shown = "".join(each for each in SEPARATORS if each in characters)
+    narrowed = (shown, SEPARATORS) if form is ValueForm.CODES else (SEPARATORS,)
+    for separators in dict.fromkeys(filter(None, narrowed)):
+        parts = replace(dialect, separators=separators)
+        own = tuple(
+            (_template(parts, first, form), _template(parts, second, form))
+            for first, second in notations
+        )
+        yield Comparison(words=form.value, templates=own, dialect=dialect)
+
+
+def _with_plain(special: Iterable[str]) -> str:
+    """Return a SQL template in which some characters are plain, or gone."""
+    text = "{t}"
+    for each in sorted(special):
+        plain = TYPOGRAPHY[each].replace("'", "''")
+        text = f"REPLACE({text}, '{each}', '{plain}')"
+    return f"NULLIF({text}, '')"
 
 
 def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -> str:
@@ -163,6 +188,9 @@ class JoinInSql:
     """For each table and the one after it, the paths of the columns that must be equal."""
 
     comparison: Comparison
+
+    missing: tuple[tuple[tuple[exp.Expression, ...], ...], ...] = ()
+    """For each pair of columns, the values of both that stand for a missing key."""
 
     @property
     def _aliases(self) -> str:
@@ -217,8 +245,17 @@ class JoinInSql:
             for ((left, one), (right, other)), pairs in zip(pairwise(ends), self.steps, strict=True)
             for first, second in pairs
         ]
+        for at, sides in enumerate(self.missing):
+            columns[at] = tuple(map(_without, columns[at], sides))
         expressions = iter(self.comparison.expressions(columns))
         return [[*islice(expressions, len(pairs))] for pairs in self.steps]
+
+
+def _without(column: exp.Condition, missing: Iterable[exp.Expression]) -> exp.Condition:
+    """Return an expression that is null where a value stands for a missing key."""
+    for value in missing:
+        column = exp.Nullif(this=column, expression=value.copy())
+    return column
 
 
 _End = tuple[TableInSql, str, str]

@@ -65,6 +65,9 @@ class DataReader:
             kinds=kinds,
             synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
             notations=lake.notations,
+            placeholders={
+                each.id: each.placeholders for each in lake.profiles if each.placeholders
+            },
             texts=lake.texts,
         )
         compared = {column for pair in changed for column in pair}

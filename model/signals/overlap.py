@@ -263,22 +263,21 @@ def _in_both_orders(
     return MeasuredPairs(*(np.insert(waiting.pop(0), at, more) for more in further))
 
 
-_MIN_GAIN = 2.0
-"""Minimum ratio of the containment after conversion to a value form to the containment before it.
-The verification on all rows uses the same ratio."""
+_MIN_GAIN = 0.01
+"""By how much the containment after conversion to a value form must exceed that before it."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add the pairs that overlap much more in a common value form than as written."""
+    """Add the pairs that overlap more in a value form than as written."""
     forms = [
         profile.notation.form if profile.notation and profile.form_sketch else None
         for profile in lake.profiles
     ]
     for form in ValueForm:
         if form in forms:
-            # The sketches of columns without a notation serve for every form.
+            # Columns that are not written in a notation of this form are compared as written.
             sketches = [
-                profile.form_sketch if own is form else b"" if own else profile.sketch
+                profile.form_sketch if own is form else profile.sketch
                 for profile, own in zip(lake.profiles, forms, strict=True)
             ]
             members = np.array([own is form for own in forms], dtype=bool)
@@ -329,9 +328,9 @@ def _count_with_members(sketches: Sequence[bytes], members: ColumnMask) -> spars
 
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
-    """Add to `overlap` the pairs that overlap much more in `in_form` than in `overlap`."""
+    """Add to `overlap` the pairs that overlap more in `in_form` than in `overlap`."""
     ends = in_form.left, in_form.right
-    gains = in_form.either_containment(*ends) > _MIN_GAIN * overlap.either_containment(*ends)
+    gains = in_form.either_containment(*ends) > _MIN_GAIN + overlap.either_containment(*ends)
     if not gains.any():
         return overlap
     replaced = overlap.locate(in_form.left[gains], in_form.right[gains])

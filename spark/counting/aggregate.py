@@ -34,6 +34,7 @@ from datahub_hyperjoin.spark.counting.sketch import (
     merge_values,
 )
 from datahub_hyperjoin.spark.counting.texts import (
+    MARKERS,
     NULL_WORDS,
     TextCounts,
     common_type,
@@ -44,6 +45,7 @@ from datahub_hyperjoin.tables import DataType, ValueHash
 from datahub_hyperjoin.value_forms import Notation
 
 _NULL_WORDS = pa.array(NULL_WORDS)
+_MARKERS = pa.array(MARKERS)
 _LONGEST_NULL_WORD = max(map(len, NULL_WORDS))
 _FIRST_BYTES = np.frombuffer("".join(sorted({word[0] for word in NULL_WORDS})).encode(), np.uint8)
 LONGEST_TEXT = 1000
@@ -78,6 +80,15 @@ class ColumnAggregate:
     """For each possible notation of the values, the smallest hashes after conversion from this
     notation. A notation that is not listed changes none of the values."""
 
+    markers: DistinctValues = NO_VALUES
+    """The values that often stand for a missing one, such as -1."""
+
+    placeholders: DistinctValues = NO_VALUES
+    """The values that count as nulls, since they stand for a missing key."""
+
+    is_exact: bool = False
+    """Whether each text is in one row only, before normal forms make some of them equal."""
+
     @property
     def type(self) -> DataType:
         """The data type that fits all values of the column."""
@@ -97,7 +108,10 @@ class ColumnAggregate:
             [extremes] = _extremes(self.null_words.texts, np.array([0, len(self.null_words)]))
             lengths = _merge_lengths(self.lengths, extremes)
             values = merge_values([self.values, self.null_words])
-            return replace(self, values=values, null_words=NO_VALUES, lengths=lengths)
+            is_exact = self.is_exact and bool((self.null_words.counts <= 1).all())
+            return replace(
+                self, values=values, null_words=NO_VALUES, lengths=lengths, is_exact=is_exact
+            )
         nulls = self.nulls + int(self.null_words.counts.sum())
         return replace(self, nulls=nulls, null_words=NO_VALUES)
 
@@ -139,7 +153,22 @@ def merge_aggregates(
             notation: np.union1d(_in_form(left, notation), _in_form(right, notation))[:size]
             for notation in {**left.forms, **right.forms}
         },
+        markers=merge_values([left.markers, right.markers]),
+        is_exact=not right.rows
+        or (right.is_exact and (not left.rows or (left.is_exact and _differ(left, right)))),
     )
+
+
+def _differ(left: ColumnAggregate, right: ColumnAggregate) -> bool:
+    """Return whether two parts share no text, as far as their smallest hashes show."""
+    _, *at = np.intersect1d(
+        left.values.hashes, right.values.hashes, assume_unique=True, return_indices=True
+    )
+    one, other = (
+        part.values.texts.take(pa.array(index))
+        for part, index in zip((left, right), at, strict=True)
+    )
+    return not pc.any(pc.equal(one, other), min_count=0).as_py()
 
 
 def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
@@ -176,9 +205,14 @@ def _aggregate_chunk(
         distinct_values(entries.filter(is_null_word), value_hash=value_hash),
         _extremes(values.texts, values.bounds),
         forms,
+        distinct_values(values.filter(_are_markers(values.normal)), value_hash=value_hash),
+        (reduce_each(np.maximum, values.counts, values.bounds) <= 1).tolist(),
         strict=True,
     )
-    return [ColumnAggregate(*column_fields) for column_fields in fields]
+    return [
+        ColumnAggregate(*column_fields, markers=markers, is_exact=is_exact)
+        for *column_fields, markers, is_exact in fields
+    ]
 
 
 def _is_null_word(normal: pa.Array) -> Mask:
@@ -193,6 +227,11 @@ def _is_null_word(normal: pa.Array) -> Mask:
     words = normal.take(pa.array(suspects))
     marks[suspects] = pc.is_in(words, value_set=_NULL_WORDS).to_numpy(zero_copy_only=False)
     return marks
+
+
+def _are_markers(normal: pa.Array) -> Mask:
+    """Return a mask that selects values that often stand for a missing one."""
+    return pc.is_in(normal, value_set=_MARKERS).to_numpy(zero_copy_only=False)
 
 
 def _shorten(texts: pa.Array) -> pa.Array:

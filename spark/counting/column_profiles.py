@@ -20,12 +20,15 @@ from datahub_hyperjoin.arrow_bytes import (
     index_within,
     reduce_each,
 )
+from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
 from datahub_hyperjoin.spark.counting.notations import column_notations
+from datahub_hyperjoin.spark.counting.placeholders import FEWEST_KEYS, leave_out_placeholders
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, to_bytes
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, Pattern
+from datahub_hyperjoin.value_forms import Notation, canonical_form
 
 _LONGEST = 40
 _CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
@@ -151,7 +154,8 @@ def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> 
     patterns cover the sample.
     """
     resolved = [
-        column._replace(aggregate=column.aggregate.resolve_null_words()) for column in columns
+        column._replace(aggregate=leave_out_placeholders(column.aggregate, config.sketch_size))
+        for column in columns
     ]
     sizes = [len(column.aggregate.values) * column.aggregate.lengths[1] for column in resolved]
     # Columns are processed in chunks so that their texts fit in memory together.
@@ -180,7 +184,11 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
     ends = itertools.pairwise(bounds.tolist())
     sample_texts = [tuple(all_texts[begin:end]) for begin, end in ends]
     column_patterns = patterns(texts, bounds, config.pattern_count)
-    notations = column_notations(samples, [column.aggregate.forms for column in columns])
+    written = column_notations(samples, [column.aggregate.forms for column in columns])
+    notations = [
+        Notation.EXACT if _has_keys_in_one_form(column.aggregate) else notation
+        for column, notation in zip(columns, written, strict=True)
+    ]
     means = _means(sketches)
     facts = columns, sketches, samples, sample_texts, means, column_patterns, notations
     parts = zip(*facts, strict=True)
@@ -188,11 +196,13 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
         ColumnProfile(
             id=id_,
             position=position,
-            type=aggregate.type,
+            type=_type_of(aggregate, notation, sample_text),
             rows=aggregate.rows,
             nulls=aggregate.nulls,
             # The estimate may exceed the number of rows that have a value.
-            distinct=min(
+            distinct=aggregate.rows - aggregate.nulls
+            if notation is Notation.EXACT
+            else min(
                 estimate_distinct(aggregate.values.hashes, size), aggregate.rows - aggregate.nulls
             ),
             sketch=to_bytes(sketch.hashes),
@@ -205,9 +215,42 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             form_sketch=to_bytes(aggregate.forms[notation][:size])
             if notation in aggregate.forms
             else b"",
+            placeholders=tuple(aggregate.placeholders.texts.to_pylist()),
         )
         for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in parts
     ]
+
+
+def _type_of(
+    aggregate: ColumnAggregate, notation: Notation | None, sample: Sequence[str]
+) -> DataType:
+    """Return the type of a column, whatever its values look like one by one."""
+    if notation is Notation.EXACT or _holds_codes(aggregate):
+        return DataType.TEXT
+    if notation is Notation.EXPONENT:
+        numbers = [canonical_form(normal_form(value), notation) for value in sample]
+        if not any("." in number for number in numbers):
+            return DataType.INTEGER
+    return aggregate.type
+
+
+def _has_keys_in_one_form(aggregate: ColumnAggregate) -> bool:
+    """Return whether a column has another text in each row, of which some are equal otherwise."""
+    values = aggregate.values
+    return aggregate.is_exact and len(values) >= FEWEST_KEYS and bool((values.counts > 1).any())
+
+
+def _holds_codes(aggregate: ColumnAggregate) -> bool:
+    """Return whether texts that look like fractions are codes, such as the sections 3.1 and 3.10.
+
+    Nothing but codes has the same number in two texts.
+    """
+    if aggregate.type is not DataType.DECIMAL:
+        return False
+    texts = aggregate.values.texts
+    padded = texts.filter(pc.match_substring_regex(texts, r"^[0-9]{1,3}\.[0-9]*[1-9]0+$"))
+    numbers = pc.replace_substring_regex(padded, "0+$", "")
+    return bool(pc.any(pc.is_in(numbers, value_set=texts), min_count=0).as_py())
 
 
 def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Indices]:

@@ -30,12 +30,12 @@ from datahub_hyperjoin.spark.counting.sketch import (
 from datahub_hyperjoin.spark.counting.texts import LAST_ZEROS, TextCounts, common_type, rewrite
 from datahub_hyperjoin.tables import DataType, ValueHash
 from datahub_hyperjoin.value_forms import (
+    SEPARATORS,
     TRUTHS,
     Notation,
-    ValueForm,
+    best_shares,
     canonical_form,
     notation_of,
-    readable_share,
 )
 
 _FIRST_VALUES = 64
@@ -46,9 +46,12 @@ _MIN_SHARE = 0.9
 is lower than for a whole column, because a part may hold more exceptions."""
 _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
+_IS_MARK = np.isin(np.arange(256), np.frombuffer(SEPARATORS.encode(), np.uint8))
+_EXPONENT = b"e"[0]
+_SEPARATED_NUMBERS = (Notation.POINT, Notation.COMMA)
 _NOTATIONS = {
     type_: {each: each.rules.types[type_] for each in Notation if type_ in each.rules.types}
-    for type_ in ("text", "integer", "timestamp")
+    for type_ in ("text", "integer", "decimal", "timestamp")
 }
 """The notations in which columns of a type may be written, with the length of their values."""
 
@@ -64,8 +67,18 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 
     The results may repeat, and that of a null is empty.
     """
+    if notation is Notation.EXACT:
+        return replace(counted, values=_exact(pc.fill_null(counted.values, "")))
     normal = normal_forms(pc.fill_null(counted.values, ""))
     return replace(counted, values=canonical_forms(normal, notation))
+
+
+def _exact(texts: pa.Array) -> pa.Array:
+    """Mark texts so that those which differ also have different normal forms."""
+    trimmed = pc.utf8_trim_whitespace(texts)
+    # Normal forms ignore case, and the mark at the end keeps `1.0` apart from `1`.
+    marked = rewrite(trimmed, (r"([\p{Lu}\p{No}])", r"^\1"), ("$", "="))
+    return pc.if_else(pc.equal(trimmed, ""), "", marked)
 
 
 def form_sketches(
@@ -129,11 +142,15 @@ def _suspects(
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
     counts = np.maximum(np.diff(rows_bounds), 1)
     has_edges = _IS_EDGE[strings.at(0, rows)] & _IS_EDGE[strings.at(-1, rows)]
+    # The marks tell more than the edges of values in a text: `AB-12`, `=12`, `http://a.b`.
+    is_marked = strings.containing(_IS_MARK[strings.data])[rows]
     shares = {}
     for type_, lengths in _NOTATIONS.items():
         fits = np.isin(strings.lengths[rows], [length for length in lengths.values() if length])
-        if 0 in lengths.values():
-            fits |= has_edges
+        if type_ == DataType.DECIMAL:
+            fits = strings.at(-4, rows) == _EXPONENT  # as in `1.5e+06`
+        elif 0 in lengths.values():
+            fits |= has_edges | is_marked
         shares[type_] = reduce_each(np.add, fits, rows_bounds) / counts
     for column, type_ in enumerate(types):
         if type_.value in shares and shares[type_.value][column] >= _MIN_SHARE:
@@ -156,13 +173,19 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
     """
     # Without a comma or a second point, numbers differ from their normal forms in zeros only.
     has_separators = any("," in value or value.count(".") > 1 for value in values)
+    characters = frozenset().union(*values)
     shares = {
-        notation: readable_share(values, notation)
-        for notation in among
-        if has_separators or notation.form is not ValueForm.NUMBERS
+        notation: share
+        for notation, share in best_shares(values, among).items()
+        if has_separators or notation not in _SEPARATED_NUMBERS
     }
-    best = max(shares.values())
-    return [notation for notation, share in shares.items() if share == best >= _MIN_SHARE]
+    best = max(shares.values(), default=0.0)
+    return [
+        notation
+        for notation, share in shares.items()
+        if share == best >= _MIN_SHARE
+        and (not notation.rules.marks or characters.intersection(notation.rules.marks))
+    ]
 
 
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:

@@ -140,8 +140,20 @@ NULL_WORDS = ("na", "n/a", "#n/a", "null", "nan", "none", "\\n")
 In a column of text they are values: `NA` is the country code of Namibia.
 """
 
+MARKERS = (
+    *("-", "--", "---", "?", "??", ".", "x", "nil", "n.a.", "(null)", "<null>", "[null]", "empty"),
+    *("unknown", "undefined", "unspecified", "missing", "not available", "not applicable", "tbd"),
+    *("0", "-1", "-9", *(f"{sign}{'9' * digits}" for digits in range(2, 13) for sign in ("", "-"))),
+    *("00000000-0000-0000-0000-000000000000", "1900-01-01", "1970-01-01", "9999-12-31"),
+)
+"""Normal forms that stand for a missing value where rows repeat them and no other value."""
+
 _WHOLE = r"^-?(?:0|[1-9][0-9]*)$"
-_NUMBER = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?$|^-?inf$"
+# Programs write a sign or a point with an exponent; `12e5` is a code.
+_NUMBER = (
+    r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-][0-9]+)?$|"
+    r"^-?(?:(?:0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+)e[0-9]+$|^-?inf$"
+)
 _DATE = r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$"
 _TIMESTAMP = (
     r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[t ]"

@@ -45,6 +45,7 @@ _COLUMN = pa.struct(
         "personal": pa.string(),
         "notation": pa.string(),
         "form_sketch": pa.binary(),
+        "placeholders": pa.list_(pa.string()),
     }
 )
 """The fields of `ColumnProfile`, in their order."""

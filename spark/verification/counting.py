@@ -103,6 +103,11 @@ class PairCounts:
     joined: int
     """Number of rows that the join returns."""
 
+    @property
+    def is_unique(self) -> bool:
+        """Whether each row has a value of its own, in the counts of a column with itself."""
+        return self.shared == self.rows
+
 
 def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> PairCounts:
     """Count the shared values and matching rows of two columns.
@@ -143,7 +148,7 @@ class CountedPair(NamedTuple):
             shared=both.shared,
             left_containment=_ratio(both.shared, left.shared),
             right_containment=_ratio(both.shared, right.shared),
-            cardinality=CARDINALITY[left.shared == left.rows, right.shared == right.rows],
+            cardinality=CARDINALITY[left.is_unique, right.is_unique],
             left_fan_out=_ratio(both.joined, left.rows),
             right_fan_out=_ratio(both.joined, right.rows),
             rows=both.joined,

@@ -143,6 +143,23 @@ def _count_tuples(
             yield each, DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
 
 
+_WITHOUT = "without:"
+
+
+def without(placeholders: Iterable[str]) -> str:
+    """Name the form in which values are read as written, but for some; empty for no placeholder."""
+    texts = sorted({*placeholders})
+    return _WITHOUT + json.dumps(texts) if texts else ""
+
+
+def _leave_out(values: DistinctValues, kind: str) -> DistinctValues:
+    texts = pa.array(json.loads(kind.removeprefix(_WITHOUT)), pa.string())
+    rest = ~np.isin(values.hashes, hash_values(normal_forms(texts)))
+    return DistinctValues(
+        values.hashes[rest], values.counts[rest], values.texts.filter(pa.array(rest))
+    )
+
+
 logger = logger_of(__name__)
 
 TableValues = dict[str, DistinctValues]
@@ -467,5 +484,8 @@ def _number_values(
     for name, kind, number in request.wanted():
         # A column may have disappeared since it was profiled.
         if (found := values.get(name)) is not None:
-            is_translated = kind and not isinstance(kind, Notation)
-            yield number, found.translate(synonyms[kind]) if is_translated else found
+            if kind.startswith(_WITHOUT):
+                found = _leave_out(found, kind)
+            elif kind and not isinstance(kind, Notation):
+                found = found.translate(synonyms[kind])
+            yield number, found

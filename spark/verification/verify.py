@@ -27,9 +27,9 @@ from datahub_hyperjoin.spark.verification.counting import (
     log_unread,
     request_values,
 )
-from datahub_hyperjoin.spark.verification.values import value_files
+from datahub_hyperjoin.spark.verification.values import value_files, without
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
-from datahub_hyperjoin.value_forms import Notation, common_form
+from datahub_hyperjoin.value_forms import VALUE_FORMS, Notation, ValueForm, common_forms
 from datahub_hyperjoin.visible import logger_of
 
 if TYPE_CHECKING:
@@ -41,9 +41,14 @@ CountedValues = tuple[ColumnId, str]
 """A column, and the name of the entity kind or notation by which its values are converted."""
 
 _AS_WRITTEN = ""
-_MIN_GAIN = 2.0
-"""Values are compared as written unless another comparison raises the containment by this factor.
-A join of values as written then misses most of the rows."""
+_ENTITY_FACTOR = 2.0
+"""Entities are compared only if that raises the containment by this factor: words such as `de` are
+names of several kinds of entities."""
+_LEAST_KEPT = 0.9
+"""What an exact comparison must keep of the containment."""
+_LEAST_GAIN, _LEAST_SHARE, _LEAST_VALUES = 0.01, 0.1, 2
+"""What a value form must gain: in containment, of the values without a partner as written, and in
+values, if any match as written. A few of many values match by chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +61,9 @@ class ColumnKinds:
     synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
     notations: Mapping[ColumnId, Notation] = field(default_factory=dict)
     """The notations of columns whose values have another form than their normal form."""
+
+    placeholders: Mapping[ColumnId, tuple[str, ...]] = field(default_factory=dict)
+    """The values that stand for a missing key in a column of keys."""
 
     texts: AbstractSet[ColumnId] = frozenset()
 
@@ -70,6 +78,9 @@ class _Comparison:
 
     kinds: tuple[str, str]
     """For each column, the entity kind or notation by which its values are read."""
+
+    left_out: tuple[str, ...] = ()
+    """The values of both columns that are not compared, since they stand for a missing key."""
 
     @property
     def sides(self) -> tuple[CountedValues, CountedValues]:
@@ -106,19 +117,12 @@ def verify_joins(
     rest = [way.sides for way, is_ in zip(compared, is_inside, strict=True) if not is_]
     counter = ValueCounter(session, config, note_unread)
     read = iter(counter.count(tables, rest, texts=kinds.texts, synonyms=kinds.synonyms))
-    chosen: dict[Pair, Evidence] = {}
-    # The way as written is the first of a pair. Another is chosen if it matches far more.
+    found: list[CountedPair | None] = []
     for way, is_ in zip(compared, is_inside, strict=True):
         left, right = way.pair
         ends = (left, left), (right, right), (left, right)
-        counted = CountedPair(*map(inside.__getitem__, ends)) if is_ else next(read)
-        if counted is None:
-            continue
-        evidence, before = counted.evidence, chosen.get(way.pair)
-        if before is None or evidence.containment > _MIN_GAIN * before.containment:
-            form = way.compared_as  # of most pairs, as written
-            chosen[way.pair] = replace(evidence, compared_as=form) if form else evidence
-    return chosen
+        found.append(CountedPair(*map(inside.__getitem__, ends)) if is_ else next(read))
+    return _choose_evidence(compared, found)
 
 
 def size_to_read(
@@ -150,9 +154,66 @@ def _count_in_databases(
 
 def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
     """Yield the ways to compare a pair of columns."""
-    yield _Comparison(pair, _AS_WRITTEN, (_AS_WRITTEN, _AS_WRITTEN))
+    # What stands for no key in one column does not refer to a key in the other.
+    known = (kinds.placeholders.get(column, ()) for column in pair)
+    left_out = tuple(sorted({*chain.from_iterable(known)}))
+    written = without(left_out)
+    yield _Comparison(pair, _AS_WRITTEN, (written, written), left_out)
     if kind := kinds.kinds.get(pair):
         yield _Comparison(pair, kind, (kind, kind))
-    left, right = (kinds.notations.get(column) for column in pair)
-    if form := common_form(left, right):
-        yield _Comparison(pair, form.value, (left or _AS_WRITTEN, right or _AS_WRITTEN))
+    notations = [kinds.notations.get(column) for column in pair]
+    for form in common_forms(*notations):
+        if form is ValueForm.EXACT:
+            yield _Comparison(pair, form.value, (Notation.EXACT, Notation.EXACT))
+            continue
+        left, right = (
+            each if each is not None and each.form is form else _AS_WRITTEN for each in notations
+        )
+        yield _Comparison(pair, form.value, (left, right))
+
+
+def _choose_evidence(
+    compared: Sequence[_Comparison], found: Sequence[CountedPair | None]
+) -> dict[Pair, Evidence]:
+    """For each pair, choose one of the ways that `compared` lists, the one as written first."""
+    chosen: dict[Pair, tuple[_Comparison, CountedPair]] = {}
+    as_written: dict[Pair, CountedPair] = {}
+    for way, counted in zip(compared, found, strict=True):
+        if counted is None:
+            continue
+        if not way.compared_as:
+            as_written[way.pair] = counted
+        before = chosen.get(way.pair)
+        if before is None or _is_better(counted, before[1], way.compared_as):
+            chosen[way.pair] = (way, counted)
+    return {
+        pair: replace(
+            counted.evidence,
+            compared_as=way.compared_as,
+            rows_as_written=as_written[pair].both.joined
+            if way.compared_as and pair in as_written
+            else 0,
+            placeholders=", ".join(way.left_out),
+        )
+        if way.compared_as or way.left_out
+        else counted.evidence  # as most pairs are
+        for pair, (way, counted) in chosen.items()
+    }
+
+
+def _is_better(counted: CountedPair, before: CountedPair, compared_as: str) -> bool:
+    """Return whether values should be compared as in `counted` rather than as `before`."""
+    new, old = counted.evidence.containment, before.evidence.containment
+    if compared_as not in VALUE_FORMS:
+        return new > _ENTITY_FACTOR * old
+    ends = ((counted.left, before.left), (counted.right, before.right))
+    if compared_as == ValueForm.EXACT:
+        # Each row has its own key, and the other side spells them alike.
+        separates = any(now.is_unique and not then.is_unique for now, then in ends)
+        return separates and new >= _LEAST_KEPT * old
+    return (
+        new - old >= max(_LEAST_GAIN, _LEAST_SHARE * (1 - old))
+        and (not old or counted.both.shared >= before.both.shared + _LEAST_VALUES)
+        # Values that a form makes equal are different keys where each row has its own.
+        and not any(then.is_unique and not now.is_unique for now, then in ends)
+    )

@@ -23,6 +23,8 @@ VALUES: dict[str, Any] = {
     "right_fan_out": 2.5,
     "rows": 8,
     "compared_as": "countries",
+    "rows_as_written": 4,
+    "placeholders": "-1",
     "left_counts": RowCounts(total=9, filled=8, matched=7),
     "right_counts": RowCounts(total=6, filled=5, matched=None),
 }

@@ -43,6 +43,26 @@ WRITTEN = {
         ["6ba7b8109dad11d180b400c04fd430c8", "1B4E28BA2FA111D2883F0016D3CCA427"],
         ["6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"],
     ),
+    Notation.WRAPPED_UUID: (
+        [
+            "{6BA7B810-9DAD-11D1-80B4-00C04FD430C8}",
+            "urn:uuid:1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+        ],
+        ["6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"],
+    ),
+    Notation.SHORT_TIME: (["9:30", "14:05", "00:00", "7:15:30"], ["09:30:00", "14:05:00"]),
+    Notation.LINK: (
+        ["https://www.example.org/a/", "http://example.com", "mailto:ada@example.org"],
+        ["example.org/a", "example.com", "ada@example.org", "example.org/b"],
+    ),
+    Notation.PHONE: (
+        ["+49 (30) 123-4567", "0044 20 7946 0958", "+1 555 0100 123"],
+        ["49301234567", "442079460958", "15550100999"],
+    ),
+    Notation.SEPARATED: (
+        ["978-3-16-148410-0", "AB_12.3", '="0012"', "'0815'", "x {7}"],
+        ["9783161484100", "ab123", "0012", "0815", "x7", "12"],
+    ),
 }
 """For each notation, a list of values in that notation and a list of values in canonical form."""
 
@@ -56,20 +76,31 @@ TYPES = {
     Notation.TRUTH_WORDS: ("BOOLEAN", None, None),
     Notation.OFFSET: ("TIMESTAMP", "DATETIME", "TEXT"),
     Notation.BARE_UUID: ("UUID", "UUID", "TEXT"),
+    Notation.WRAPPED_UUID: ("UUID", "UUID", "TEXT"),
+    Notation.SHORT_TIME: ("TIME", "TIME", "TEXT"),
+    Notation.LINK: (None, None, None),
+    Notation.PHONE: ("BIGINT", "BIGINT", "INTEGER"),
+    Notation.SEPARATED: (None, None, None),
 }
 """For each notation, the type of its form in PostgreSQL, MariaDB and SQLite, if there is one."""
+
+
+def rows_in_sql(values: Sequence[str]) -> str:
+    texts = (value.replace("'", "''") for value in values)
+    return ", ".join(f"('{text}')" for text in texts)
 
 
 def rows_in_python(notation: Notation) -> int:
     first, second = WRITTEN[notation]
     own = notation_of({normal_form(value) for value in first})
     assert own is notation
-    assert notation_of({normal_form(value) for value in second}) in {None, Notation.TRUTH_WORDS}
+    other = notation_of({normal_form(value) for value in second})
+    assert other in {None, Notation.TRUTH_WORDS, Notation.PADDED, Notation.SEPARATED}
     forms = [canonical_form(normal_form(value), notation) for value in first]
     return sum(form == normal_form(value) for form in forms for value in second)
 
 
-@pytest.fixture(params=Notation, ids=lambda notation: notation.name)
+@pytest.fixture(params=WRITTEN, ids=lambda notation: notation.name)
 def notation(request: pytest.FixtureRequest) -> Notation:
     return request.param
 
@@ -113,11 +144,11 @@ def test_databases(
     notation: Notation, form: str, server: Server, check: Callable[..., None]
 ) -> None:
     typed = TYPES[notation][KINDS.index(server.kind)]
-    second = typed if form == "typed" else "VARCHAR(40)"
+    second = typed if form == "typed" else "VARCHAR(60)"
     if second is None:
         pytest.skip("the system has no such type")
-    for name, type_, values in zip("ab", ("VARCHAR(40)", second), WRITTEN[notation], strict=True):
-        listed = ", ".join(f"('{value}')" for value in values)
+    for name, type_, values in zip("ab", ("VARCHAR(60)", second), WRITTEN[notation], strict=True):
+        listed = rows_in_sql(values)
         server.run(f"CREATE TABLE {name} (x {type_})", f"INSERT INTO {name} VALUES {listed}")
     tables = [server.table(name) for name in "ab"]
     columns = {table.id: ["x"] for table in tables}
@@ -138,7 +169,9 @@ def test_spark(notation: Notation, spark: SparkSession, check: Callable[..., Non
     ]
     try:
         for name, values in zip(names, WRITTEN[notation], strict=True):
-            listed = ", ".join(f"('{value}')" for value in values)
+            listed = ", ".join(
+                f"('{value}')" for value in (each.replace("'", "''") for each in values)
+            )
             spark.sql(f"CREATE TABLE {name} USING parquet AS SELECT * FROM VALUES {listed} AS t(x)")
         columns = {table.id: ["x"] for table in tables}
         with SparkEngine(spark, columns, timeout=60) as engine:
