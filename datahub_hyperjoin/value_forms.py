@@ -74,8 +74,8 @@ class SqlParts:
         plain = "".join(each for each in characters if each != "'")
         if self.translates and len(plain) > 1:
             # Not every dialect accepts an empty replacement.
-            first, *rest = plain
-            doubled = "".join(rest).replace("{", "{{").replace("}", "}}")
+            first = plain[0]
+            doubled = plain[1:].replace("{", "{{").replace("}", "}}")
             text, plain = f"TRANSLATE({text}, '{first}{doubled}', '{first}')", first
         for each in plain:
             text = f"REPLACE({text}, '{each * 2 if each in '{}' else each}', '')"

@@ -50,8 +50,8 @@ def with_series(tables: Sequence[Table], warn: Warn) -> list[Table]:
             path = PurePosixPath(table.location.uri)
             names[str(path.parent)].append(path.name)
     replaced: dict[str, Table | None] = {}
-    for (folder, _), found in groups.items():
-        members = sorted(found, key=lambda table: _order(_name(table)))
+    for (folder, _), similar in groups.items():
+        members = sorted(similar, key=lambda table: _order(_name(table)))
         if len(members) > 1 and _have_same_columns(members):
             replaced |= dict.fromkeys(table.id.name for table in members)
             replaced[members[-1].id.name] = _as_one(members, names[folder], warn)
@@ -142,7 +142,7 @@ def _are_states(first: Table, second: Table) -> bool:
     """Return whether two files are states of one table, with mostly the same rows."""
     assert isinstance(first.location, File)  # noqa: S101 (as above)
     assert isinstance(second.location, File)  # noqa: S101
-    rows = [_first_rows(each.location) for each in (first, second)]
+    rows = [_first_rows(location) for location in (first.location, second.location)]
     if not all(rows):
         return False
     for column in rows[0][0]:

@@ -246,7 +246,8 @@ class JoinInSql:
             for first, second in pairs
         ]
         for at, sides in enumerate(self.missing):
-            columns[at] = tuple(map(_without, columns[at], sides))
+            first, second = map(_without, columns[at], sides)
+            columns[at] = first, second
         expressions = iter(self.comparison.expressions(columns))
         return [[*islice(expressions, len(pairs))] for pairs in self.steps]
 

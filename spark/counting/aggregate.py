@@ -83,11 +83,11 @@ class ColumnAggregate:
     markers: DistinctValues = NO_VALUES
     """The values that often stand for a missing one, such as -1."""
 
-    placeholders: DistinctValues = NO_VALUES
-    """The values that count as nulls, since they stand for a missing key."""
-
     is_exact: bool = False
     """Whether each text is in one row only, before normal forms make some of them equal."""
+
+    placeholders: DistinctValues = NO_VALUES
+    """The values that count as nulls, since they stand for a missing key."""
 
     @property
     def type(self) -> DataType:
@@ -209,10 +209,7 @@ def _aggregate_chunk(
         (reduce_each(np.maximum, values.counts, values.bounds) <= 1).tolist(),
         strict=True,
     )
-    return [
-        ColumnAggregate(*column_fields, markers=markers, is_exact=is_exact)
-        for *column_fields, markers, is_exact in fields
-    ]
+    return [ColumnAggregate(*column_fields) for column_fields in fields]
 
 
 def _is_null_word(normal: pa.Array) -> Mask:
