@@ -55,7 +55,8 @@ def _find(aggregate: ColumnAggregate, resolved: ColumnAggregate, size: int) -> D
         others = _where(
             values, (values.counts >= _FEWEST_ROWS) & ~np.isin(values.hashes, known.hashes)
         )
-        if len(values) > _OTHER_KEYS:
+        # Several values that repeat are groups, such as `Other Africa` and `Other Asia`.
+        if len(others) == 1 and len(values) > _OTHER_KEYS:
             repeated = merge_values([repeated, others])
     keys = estimate_distinct(values.hashes, size) - len(repeated)
     rows = filled - int(repeated.counts.sum())
