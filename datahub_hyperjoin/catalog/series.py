@@ -52,7 +52,7 @@ def with_series(tables: Sequence[Table], warn: Warn) -> list[Table]:
     replaced: dict[str, Table | None] = {}
     for (folder, _), similar in groups.items():
         members = sorted(similar, key=lambda table: _order(_name(table)))
-        if len(members) > 1 and _have_same_columns(members):
+        if _are_in_sequence([*map(_name, members)]) and _have_same_columns(members):
             replaced |= dict.fromkeys(table.id.name for table in members)
             replaced[members[-1].id.name] = _as_one(members, names[folder], warn)
     return [found for table in tables if (found := replaced.get(table.id.name, table)) is not None]
@@ -67,6 +67,32 @@ def _order(name: str) -> tuple[object, ...]:
     """Sort numbers in names as numbers."""
     parts = re.split("([0-9]+)", name)
     return tuple(int(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def _are_in_sequence(names: Sequence[str]) -> bool:
+    """Return whether names tell times, all numbers from 0 or 1 on, or nothing but identifiers.
+
+    Files called after other numbers, as `s10005.csv` and `s99024.csv`, may be unlike tables.
+
+    >>> _are_in_sequence(["sales_2023.csv", "sales_2024.csv"])
+    True
+    >>> _are_in_sequence(["part-1.csv", "part-2.csv"]), _are_in_sequence(["a_2.csv", "a_3.csv"])
+    (True, False)
+    """
+    parts = zip(*(_VARIES.findall(name) for name in names), strict=True)
+    varying = [part for part in parts if len({*part}) > 1]
+    if not varying:
+        return False
+    if any(all(map(_tells_time, part)) or "-" in part[0] for part in varying):
+        return True
+    first, *others = varying
+    numbers = sorted(map(int, first))
+    return not others and numbers[0] <= 1 and numbers[-1] - numbers[0] < len(names)
+
+
+def _tells_time(digits: str) -> bool:
+    """Return whether digits are a year, a month such as 202401, or a day such as 20240131."""
+    return digits.startswith(("19", "20")) and len(digits) in {4, 6, 8}
 
 
 def _have_same_columns(members: Sequence[Table]) -> bool:
