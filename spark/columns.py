@@ -66,25 +66,64 @@ class TableStream:
     extent: RowEstimate = field(default_factory=RowEstimate)
 
 
+def numbered_names(names: Sequence[str], mark: str = "_") -> list[str]:
+    """Return the names, where each that an earlier one has is followed by a number.
+
+    Examples:
+        >>> numbered_names(["id", "id", "id_2", "id"])
+        ['id', 'id_3', 'id_2', 'id_4']
+    """
+    taken, seen = {*names}, set[str]()
+    if len(taken) == len(names):
+        return [*names]
+    numbers: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        free = name
+        while free in seen or (free != name and free in taken):
+            numbers[name] += 1
+            free = f"{name}{mark}{numbers[name] + 1}"
+        seen.add(free)
+        distinct.append(free)
+    return distinct
+
+
+def column_names(names: Sequence[str], places: Iterable[int] | None = None) -> list[str]:
+    """Return a name for each column that no other has; a blank name becomes the column's place.
+
+    Examples:
+        >>> column_names(["id", "", "name", "name"])
+        ['id', 'column_2', 'name', 'name_2']
+    """
+    # The usual case, checked first because tables may have thousands of columns.
+    if len({*names}) == len(names) and all(map(str.strip, names)):
+        return [*names]
+    placed = zip(names, range(len(names)) if places is None else places, strict=True)
+    return numbered_names([name if name.strip() else f"column_{at + 1}" for name, at in placed])
+
+
 def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
-    """Return the columns whose names are neither blank nor repeated.
+    """Return the columns with a name for each, and note which names are made up.
 
     Examples:
         >>> notes = []
         >>> names = ["id", "name", "name", ""]
         >>> kept = addressable_columns([Column(name, at) for at, name in enumerate(names)], notes)
         >>> [column.path for column in kept], notes[0]
-        (['id'], "skipped columns with the same name: 'name'")
+        (['id', 'name', 'name_2', 'column_4'], "columns of one name are numbered: 'name_2'")
     """
-    times = Counter([column.path for column in columns])
-    # The usual case, checked first because tables may have thousands of columns.
-    if len(times) == len(columns) and all(map(str.strip, times)):
+    paths = [column.path for column in columns]
+    made = column_names(paths, [column.position for column in columns])
+    if made == paths:
         return tuple(columns)
-    if repeated := [repr(path) for path, count in times.items() if count > 1 and path.strip()]:
-        notes.append(f"skipped columns with the same name: {name_some(repeated)}")
-    if blank := sum(not column.path.strip() for column in columns):
-        notes.append(f"skipped columns without a name: {blank}")
-    return tuple(column for column in columns if column.path.strip() and times[column.path] == 1)
+    pairs = [*zip(paths, made, strict=True)]
+    numbered = [repr(name) for path, name in pairs if path.strip() and name != path]
+    placed = [repr(name) for path, name in pairs if not path.strip()]
+    if numbered:
+        notes.append(f"columns of one name are numbered: {name_some(numbered)}")
+    if placed:
+        notes.append(f"columns without a name are called by their places: {name_some(placed)}")
+    return tuple(replace(each, path=name) for each, name in zip(columns, made, strict=True))
 
 
 def _note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
@@ -108,6 +147,17 @@ def choose_columns(columns: Sequence[Column], paths: Paths) -> tuple[tuple[Colum
     notes: list[str] = []
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     _note_opaque(chosen, notes)
+    return chosen, notes
+
+
+def choose_selectable_columns(
+    columns: Sequence[Column], paths: Paths
+) -> tuple[tuple[Column, ...], list[str]]:
+    """Return the columns to read from a system whose SQL cannot select one without a name."""
+    named = [column for column in columns if column.path.strip()]
+    chosen, notes = choose_columns(named, paths)
+    if blank := len(columns) - len(named):
+        notes.append(f"skipped columns without a name: {blank}")
     return chosen, notes
 
 

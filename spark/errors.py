@@ -107,7 +107,7 @@ class UnreadableTableError(TableWithHeaderError, ValueError):
 
     @classmethod
     def without_names(cls) -> Self:
-        return cls.because("no column has a unique name")
+        return cls.because("no column has a name or a value")
 
     @classmethod
     def with_long_row(cls, most: int) -> Self:

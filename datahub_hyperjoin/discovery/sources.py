@@ -4,9 +4,9 @@ Data frames, DuckDB tables and the rows of views are copied to files, from which
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -31,6 +31,7 @@ from datahub_hyperjoin.locations import (
     is_in_store,
 )
 from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.spark.columns import column_names, numbered_names
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.files.formats import usual_endings
 from datahub_hyperjoin.spark.files.header import ROW_NAME
@@ -40,11 +41,14 @@ from datahub_hyperjoin.wording import name_some
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     from sqlalchemy import URL
 
     from datahub_hyperjoin.discovery.progress import RunProgress
     from datahub_hyperjoin.spark.databases.engines import Databases
 
+_UNLIKE_ARROW = {"Int128", "UInt128", "Object"}
+"""Types of Polars that Arrow lacks."""
 _REMEDY = ", or leave it out with `--exclude` (`exclude` in Python)"
 
 
@@ -204,12 +208,13 @@ def _as_arrow(name: str, frame: object) -> pa.Table:
     else:
         # A lazy frame of Polars first computes its rows; Spark's has `toArrow` besides.
         if _library(frame) == "polars":
-            frame = getattr(frame, "collect", lambda: frame)()
+            rows = getattr(frame, "collect", lambda: frame)()
+            frame = _with_arrow_types(cast("pl.DataFrame", rows))
         convert = getattr(frame, "to_arrow", None) or getattr(frame, "toArrow", None)
         if convert is None and not hasattr(frame, "__arrow_c_stream__"):
             raise UnusableSourceError.other_frame(name, type(frame).__name__)
         rows = convert() if convert else pa.table(frame)
-    return rows.rename_columns([*_distinct(rows.column_names, "_", 1)])
+    return rows.rename_columns(column_names(rows.column_names))
 
 
 def _library(frame: object) -> str:
@@ -227,25 +232,32 @@ def _from_pandas(frame: "pd.DataFrame") -> pa.Table:
         *((name, frame.iloc[:, at]) for at, name in enumerate(frame.columns)),
     ]
     arrays = [_array_of(pd.Series(values)) for _, values in columns]
-    return pa.Table.from_arrays(arrays, [str(name) for name, _ in columns])
+    return pa.Table.from_arrays(arrays, ["" if name is None else str(name) for name, _ in columns])
 
 
 def _array_of(values: "pd.Series[Any]") -> pa.Array | pa.ChunkedArray:
-    try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        # A column of mixed types, which a CSV file would hold as text.
-        return pa.array(values.map(str, na_action="ignore"), pa.string(), from_pandas=True)
+    """Convert a column; one of mixed types, or of integers beyond 64 bits, becomes text."""
+    import pandas as pd  # noqa: PLC0415 (as above)
+
+    if isinstance(values.dtype, pd.SparseDtype):
+        values = pd.Series(values.to_numpy())
+    # Arrow would hold the numbers of periods, and Parquet no categories that are intervals.
+    kind = values.dtype.categories.dtype if hasattr(values.dtype, "categories") else values.dtype
+    if not isinstance(kind, pd.PeriodDtype | pd.IntervalDtype):
+        with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+            return pa.array(values, from_pandas=True)
+    return pa.array(values.map(str, na_action="ignore"), pa.string(), from_pandas=True)
 
 
-def _distinct(names: Sequence[str], mark: str, first: int) -> Iterator[str]:
-    """Yield the given names, made unique by a mark and numbers from `first` on."""
-    seen: set[str] = set()
-    for name in names:
-        free = chain([name], (f"{name}{mark}{at}" for at in count(first)))
-        chosen = next(each for each in free if each not in seen)
-        seen.add(chosen)
-        yield chosen
+def _with_arrow_types(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Write the values of a Polars frame as text that Arrow has no type for."""
+    import polars as pl  # noqa: PLC0415 (whoever passes such a frame has it)
+
+    return frame.with_columns(
+        pl.Series(name, [None if value is None else str(value) for value in frame[name]], pl.String)
+        for name, type_ in frame.schema.items()
+        if str(type_) in _UNLIKE_ARROW
+    )
 
 
 class Exclusion:
@@ -313,7 +325,7 @@ def list_sources(
     if not listings:
         raise UnusableSourceError.without_any()
     names = [listing.name for listing in listings]
-    prefixes = [*_distinct(names, "-", 2)] if len(names) > 1 else [""]
+    prefixes = numbered_names(names, "-") if len(names) > 1 else [""]
     tables = [
         replace(table, chosen_by="")  # there is no recipe that could exclude it
         for listing, prefix in zip(listings, prefixes, strict=True)

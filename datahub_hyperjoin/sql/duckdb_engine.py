@@ -7,7 +7,7 @@ people see it, at the cost of reading each file once.
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -136,7 +136,10 @@ def _table(call: DuckDbCall, path: str, of_folder: Mapping[str, str | bool]) -> 
     return exp.Table(this=exp.Anonymous(this=call.function, expressions=arguments))
 
 
-_NUMBERED = re.compile(r"column0+")
+_JSON = "read_json"
+"""The function for which columns have no order."""
+_PLACED = re.compile(r"column_?\d+")
+_NUMBER = re.compile(r"(_\d+)+$")
 _THREADS = 4
 _MEMORY = "2GB"
 """Maximum memory of DuckDB; beyond it, DuckDB writes to a private temporary folder."""
@@ -175,7 +178,7 @@ class DuckDbEngine(SqlEngine):
 
     def __init__(
         self,
-        columns: Mapping[TableId, Collection[str]],
+        columns: Mapping[TableId, Mapping[str, int | None]],
         *,
         timeout: float,
         addresses: FileAddresses | None = None,
@@ -247,20 +250,27 @@ class DuckDbEngine(SqlEngine):
         location = table.location
         if not isinstance(location, File | Folder):
             return
+        # The files of a folder have columns in different orders.
+        places = self._columns[table.id]
+        places = places if isinstance(location, File) else dict.fromkeys(places)
         has_text = False
         for reading in _file_readings(table, location, self._addresses):
             if reading.call.is_text and has_text:
                 continue
             with suppress(StatementRefusedError, TableUnavailableError):
-                yield self._load(reading, self._columns[table.id])
+                yield self._load(reading, places)
                 has_text = has_text or reading.call.is_text
 
-    def _load(self, reading: FileReading, paths: Collection[str]) -> TableInSql:
+    def _load(self, reading: FileReading, places: Mapping[str, int | None]) -> TableInSql:
         """Load the joined columns of a table."""
         # If DuckDB guesses types, all columns are read first, to see that no row fails.
         source, loaded = DUCKDB.write(reading.source), name_in_sql(self._unused(reading.name))
         types = {str(name): str(kind) for name, kind, *_ in self.fetch(f"DESCRIBE FROM {source}")}
-        members = {path: _members(path, [*types]) for path in paths}
+        if reading.call.function == _JSON or any(
+            kind.startswith("STRUCT") for kind in types.values()
+        ):
+            places = dict.fromkeys(places)
+        members = {path: _members(path, at, [*types]) for path, at in places.items()}
         # An object of columns is one row of lists for DuckDB.
         if any(types[first].endswith("[]") for first, *_ in members.values()):
             raise TableUnavailableError.in_system(reading.name, DUCKDB.title)
@@ -302,15 +312,27 @@ class DuckDbEngine(SqlEngine):
             timer.cancel()
 
 
-def _members(path: str, names: Sequence[str]) -> tuple[str, ...]:
+def _members(path: str, place: int | None, names: Sequence[str]) -> tuple[str, ...]:
     """Split a path into the names of a column and its struct members."""
+    # DuckDB numbers columns of one name, in any case, and those without a name in another way.
+    place = 0 if path == ROW_NAME else place
+    if place is not None and place < len(names) and _is_made_of(names[place], path):
+        return (names[place],)
     starts = [name for name in names if path == name or path.startswith(f"{name}.")]
-    # DuckDB numbers columns without a name.
-    if not starts and path == ROW_NAME and _NUMBERED.fullmatch(names[0]):
-        return (names[0],)
     if not starts:
         raise TableUnavailableError.in_system(path, DUCKDB.title)
     # A column may be named like a path, such as `a.b` beside a struct `a`.
     name = max(starts, key=len)
     inner = path.removeprefix(name).removeprefix(".")
     return (name, *(inner.split(".") if inner else ()))
+
+
+def _is_made_of(name: str, path: str) -> bool:
+    """Return whether a name in DuckDB is that of a column, which may be numbered in either.
+
+    >>> _is_made_of("id_1", "id_2"), _is_made_of("column4", "column_5"), _is_made_of("a", "a_2")
+    (True, True, False)
+    """
+    if _PLACED.fullmatch(name):
+        return path == ROW_NAME or _PLACED.fullmatch(path) is not None
+    return name == path or _NUMBER.sub("", name) == _NUMBER.sub("", path) != name

@@ -31,7 +31,7 @@ from datahub_hyperjoin.sql.engines import SparkEngine, SqlEngine
 from datahub_hyperjoin.sql.errors import NoStatementError
 from datahub_hyperjoin.sql.find import LakeInSql, agrees, find_statement, write_statement
 from datahub_hyperjoin.sql.write import columns_in_order, sides_of
-from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.value_forms import VALUE_FORMS
 from datahub_hyperjoin.visible import logger_of
 
@@ -40,6 +40,7 @@ logger = logger_of(__name__)
 _STEP = 100
 
 _AnyJoin = Join | CrosswalkJoin
+_Paths = Mapping[TableId, Collection[str]]
 _System = Database | type[DuckDbEngine] | type[SparkEngine]
 
 
@@ -124,7 +125,9 @@ class _Group:
         """Open an engine that can read the columns of the joins."""
         columns, timeout = _columns_of(self.joins), self.test.timeout
         if self.system is DuckDbEngine:
-            return DuckDbEngine(columns, timeout=timeout, addresses=self.lake.addresses)
+            return DuckDbEngine(
+                self._places(columns), timeout=timeout, addresses=self.lake.addresses
+            )
         if self.system is SparkEngine:
             return SparkEngine(self.session(), columns, timeout=timeout)
         # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
@@ -132,6 +135,17 @@ class _Group:
 
         table = self.lake.tables[self.joins[0].left.table]
         return DatabaseEngine(table, columns, timeout=timeout)
+
+    def _places(self, columns: _Paths) -> dict[TableId, dict[str, int | None]]:
+        """Return the places of columns in their tables, as far as they are known."""
+        return {
+            table: {
+                path: profile.position if profile else None
+                for path in paths
+                for profile in [self.lake.columns.get(ColumnId(table, path))]
+            }
+            for table, paths in columns.items()
+        }
 
     def _find(self, engine: SqlEngine, join: _AnyJoin) -> Statement:
         """Find the SQL of a join, by running it if that is wanted."""

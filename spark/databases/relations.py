@@ -33,7 +33,7 @@ from datahub_hyperjoin.spark.columns import (
     Column,
     Paths,
     TableStream,
-    choose_columns,
+    choose_selectable_columns,
     naming_columns,
     readable_paths,
 )
@@ -99,7 +99,7 @@ def choose_relation_columns(
         else Column(name, position, system.opaque_type(type_), is_binary=system.has_digits(type_))
         for position, (name, type_) in enumerate(columns)
     ]
-    return choose_columns(known, paths)
+    return choose_selectable_columns(known, paths)
 
 
 def reflect_columns(relation: Relation, inspector: Inspector) -> list[ReflectedColumn]:

@@ -137,7 +137,7 @@ class DelimitedLayout:
 
     dialect: Dialect
     titles: str
-    names: list[str]
+    names: list[str | None]
     columns: tuple[Column, ...]
 
 
@@ -188,7 +188,7 @@ def _layout(stream: TextStream, paths: Paths, dialect: Dialect) -> DelimitedLayo
     lines = head.count("\n") or head.count("\r") or 1
     names = name_first_column(header, rows, lines * stream.size() / len(head))
     notes += note_names(names, header, rows)
-    columns = [Column(name, position) for position, name in enumerate(names)]
+    columns = [Column(name, at) for at, name in enumerate(names) if name is not None]
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:
         raise UnreadableTableError.without_names()

@@ -77,7 +77,9 @@ def _read(rows: _Rows, paths: Paths, extent: RowEstimate) -> TableStream:
     texts = [["" if cell == "" else str(_value(cell)) for cell in row] for row in head]
     start = find_header(texts, in_cells=True)
     names = name_first_column(texts[start], texts[start + 1 :], extent.rows)
-    columns, notes = choose_columns([Column(name, at) for at, name in enumerate(names)], paths)
+    columns, notes = choose_columns(
+        [Column(name, at) for at, name in enumerate(names) if name is not None], paths
+    )
     if not columns:
         raise UnreadableTableError.without_names()
     notes += note_names(names, texts[start], texts[start + 1 :])

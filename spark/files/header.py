@@ -80,36 +80,42 @@ def _filled_fields(row: Sequence[str]) -> int:
 
 def name_first_column(
     names: Sequence[str], rows: Sequence[Sequence[str]], total: float = 0.0
-) -> list[str]:
+) -> list[str | None]:
     """Return the column names, with `row_name` for a first column that holds the names of rows.
 
-    Only a first column without a name is renamed. One that only numbers the rows stays without a
-    name, since every table could have it. Blank fields at the end of the rows, beyond the header,
-    are columns without a name, too.
+    None stands for a column without a name that is left out: it only numbers the rows, as every
+    table could, or is empty. Blank fields at the end of the rows, beyond the header, are such
+    columns, too.
 
     >>> name_first_column(["", "mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
     ['row_name', 'mpg']
     >>> name_first_column(["mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
     ['row_name', 'mpg']
-    >>> name_first_column(["", "mpg"], [["1", "21"], ["2", "32"]])
-    ['', 'mpg']
+    >>> name_first_column(["", "mpg", ""], [["1", "21", "a"], ["2", "32", "b"]])
+    [None, 'mpg', '']
     >>> name_first_column(["car", "mpg"], [["Mazda RX4", "21", ""], ["Fiat 128", "32", ""]])
-    ['car', 'mpg', '']
+    ['car', 'mpg', None]
     """
     # The usual case, in which the names are those of the header.
-    if names and names[0].strip() and max(map(len, rows), default=0) <= len(names):
+    if all(map(str.strip, names)) and max(map(len, rows), default=0) <= len(names):
         return [*names]
     names = [*names, *_blank_ends(names, rows)]
     longer = sum(len(row) == len(names) + 1 for row in rows)
     # One row that is longer than the header is a fault of the row.
     is_missing = len(rows) > 1 and longer >= _MOST_OF_ROWS * len(rows)
-    named = ["", *names] if is_missing else [*names]
-    values = [row[0] for row in rows if len(row) == len(named)]
-    if named[0].strip() or len(named) == 1 or ROW_NAME in named or not any(values):
-        return named
-    if not _number_rows(values, total or len(rows)):
-        named[0] = ROW_NAME
+    header = ["", *names] if is_missing else names
+    whole = [row for row in rows if len(row) == len(header)]
+    named = [
+        name if name.strip() or _has_values(whole, at) else None for at, name in enumerate(header)
+    ]
+    if named[0] == "" and len(named) > 1:
+        is_number = _number_rows([row[0] for row in whole], total or len(rows))
+        named[0] = None if is_number else "" if ROW_NAME in named else ROW_NAME
     return named
+
+
+def _has_values(rows: Sequence[Sequence[str]], at: int) -> bool:
+    return any(row[at].strip() for row in rows)
 
 
 def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -122,7 +128,7 @@ def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
 
 
 def note_names(
-    names: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
+    names: Sequence[str | None], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> list[str]:
     """Return notes for users if a column name is made up, or if the header looks like values.
 
@@ -130,6 +136,10 @@ def note_names(
     (['the first column has no name in the file, and is called row_name'], [])
     """
     named = [ROWS_NAMED] if [*names[:1]] == [ROW_NAME] != [*header[:1]] else []
+    if left_out := sum(name is None for name in names):
+        named.append(
+            f"skipped columns without a name, which are empty or number the rows: {left_out}"
+        )
     return named + ([ROW_AS_HEADER] if _is_row(header, rows) else [])
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from datahub_hyperjoin.arrow_bytes import hex_digits
-from datahub_hyperjoin.spark.columns import Column
+from datahub_hyperjoin.spark.columns import Column, column_names
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.tables import DataType
 
@@ -41,6 +41,8 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
 
 def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
     """List the top-level fields that contain the given columns: a struct is read whole."""
+    if has_made_up_names(schema):
+        return schema.names
     return [
         name
         for name in schema.names
@@ -49,15 +51,23 @@ def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
     ]
 
 
+def has_made_up_names(schema: pa.Schema) -> bool:
+    """Return whether a column is called other than in the schema, so that all must be read."""
+    names = [path for path, _ in leaf_types(schema)]
+    return column_names(names) != names
+
+
 def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
     """Return the given columns of a batch, with each struct replaced by its members."""
     if not paths:
         return batch.select([])
-    arrays = {
-        path: member
+    members = [
+        each
         for field, array in zip(batch.schema, batch.columns, strict=True)
-        for path, member in _members(field.name, array)
-    }
+        for each in _members(field.name, array)
+    ]
+    names = column_names([path for path, _ in members])
+    arrays = dict(zip(names, (array for _, array in members), strict=True))
     return pa.RecordBatch.from_arrays([arrays[path] for path in paths], names=list(paths))
 
 

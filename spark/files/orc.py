@@ -81,7 +81,8 @@ def _read_stripe(
     """Read a stripe of an ORC file; unreadable fields become null, and are added to `unread`."""
     # One date in a far year is enough: Arrow counts nanoseconds.
     try:
-        return file.read_stripe(stripe, columns=fields)
+        # Names of which there are two are ambiguous.
+        return file.read_stripe(stripe, columns=None if [*fields] == file.schema.names else fields)
     except pa.ArrowInvalid:
         read = {name: _read_field(file, stripe, name) for name in fields}
         lengths = [len(array) for array in read.values() if array is not None]

@@ -18,7 +18,12 @@ from datahub_hyperjoin.spark.columns import (
     readable_paths,
 )
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat
-from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_read_errors
+from datahub_hyperjoin.spark.files.nested import (
+    flatten,
+    has_made_up_names,
+    leaf_columns,
+    translate_read_errors,
+)
 from datahub_hyperjoin.spark.files.stored import open_at_random, path_of
 from datahub_hyperjoin.wording import name_some
 
@@ -88,7 +93,8 @@ def _batches(
     paths = readable_paths(columns)
     read = [path for path in paths if path not in unread]
     with file, translate_read_errors():
-        steps = file.iter_batches(STEP_ROWS, groups, columns=read, use_threads=False)
+        needed = None if has_made_up_names(file.schema_arrow) else read
+        steps = file.iter_batches(STEP_ROWS, groups, columns=needed, use_threads=False)
         for batch in merge_batches((flatten(step, read) for step in steps), cells=_BATCH_CELLS):
             nulls = [pa.nulls(len(batch), pa.string())] * len(unread)
             names = [*batch.schema.names, *unread]

@@ -26,7 +26,7 @@ from datahub_hyperjoin.locations import (
     TableLocation,
     is_remote,
 )
-from datahub_hyperjoin.spark.columns import Column, choose_columns, readable_paths
+from datahub_hyperjoin.spark.columns import Column, choose_selectable_columns
 from datahub_hyperjoin.spark.errors import (
     LostWorkerError,
     UnreadableRelationError,
@@ -83,15 +83,15 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
             assert_never(location)
 
 
-def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """List the columns of a data frame, and map each column's path to its Spark expression."""
+def leaf_expressions(frame: DataFrame) -> tuple[list[Column], list[Expression]]:
+    """List the columns of a data frame, and their Spark expressions."""
     # Each struct is replaced by its members.
-    columns, expressions = [], {}
+    columns, expressions = [], []
     for position, (names, type_) in enumerate(_leaves(frame.schema)):
         path = ".".join(names)
         is_binary = isinstance(type_, T.BinaryType)
         columns.append(Column(path, position, _opaque(type_), is_binary=is_binary))
-        expressions[path] = _as_text(F.col(quoted(names)), type_)
+        expressions.append(_as_text(F.col(quoted(names)), type_))
     return columns, expressions
 
 
@@ -100,10 +100,10 @@ def select_columns(
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
     """Select the columns to read from a data frame, and write notes about unusable columns."""
     columns, expressions = leaf_expressions(frame)
-    chosen, notes = choose_columns(columns, paths)
-    read = readable_paths(chosen)
+    chosen, notes = choose_selectable_columns(columns, paths)
+    read = [expressions[column.position] for column in chosen if not column.opaque]
     # Numbered, because Spark would read a dot in a name as a member of a struct.
-    numbered = [expressions[path].alias(f"c{position}") for position, path in enumerate(read)]
+    numbered = [each.alias(f"c{at}") for at, each in enumerate(read)]
     return frame.select(*numbered), chosen, notes
 
 

@@ -76,9 +76,30 @@ def test_odd_frames_of_pandas_are_copied(tmp_path: Path) -> None:
         keeps=keep_all,
     )
     assert [content(table) for table in tables] == [
-        {"v": ["1", "x", None], "v_1": ["a", "b", "c"]},
+        {"v": ["1", "x", None], "v_2": ["a", "b", "c"]},
         {"key": ["k"], "1": [3]},
         {"row_name": ["k"], "a": [3]},
+    ]
+
+
+def test_columns_that_arrow_has_no_type_for_are_copied_as_text(tmp_path: Path) -> None:
+    large = 2**70
+    every = {
+        "large": pd.DataFrame({"id": [large, None, 3]}),
+        "sparse": pd.DataFrame({"id": pd.Series([0, 0, 5], dtype=pd.SparseDtype(int))}),
+        "nested": pd.DataFrame({"id": [{"a": 1}, {"a": 2}], "tags": [["x"], {"y": 1}]}),
+        "ranges": pd.DataFrame({"id": pd.cut([1, 3], [0, 2, 4])}),
+        "months": pd.DataFrame({"id": pd.period_range("2024-01", periods=2, freq="M")}),
+        "polars": pl.DataFrame({"id": [large, None]}, schema={"id": pl.Int128}),
+    }
+    tables = copy_frames(every, tmp_path, prefix="", warn=refuse, keeps=keep_all)
+    assert [content(table) for table in tables] == [
+        {"id": [str(large), None, "3"]},
+        {"id": [0, 0, 5]},
+        {"id": [{"a": 1}, {"a": 2}], "tags": ["['x']", "{'y': 1}"]},
+        {"id": ["(0, 2]", "(2, 4]"]},
+        {"id": ["2024-01", "2024-02"]},
+        {"id": [str(large), None]},
     ]
 
 

@@ -27,8 +27,10 @@ CITIES = "id,city\n1,Köln\n2,Oslo\n"
 ROWS = [{"id": "1", "city": "Köln"}, {"id": "2", "city": "Oslo"}]
 
 
-def rows_of(table: Table, max_rows: int = 1000) -> tuple[list[dict[str, Any]], list[str]]:
-    reading = read_table(table, NOWHERE, max_rows=max_rows)
+def rows_of(
+    table: Table, max_rows: int = 1000, paths: set[str] | None = None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    reading = read_table(table, NOWHERE, max_rows=max_rows, paths=paths)
     return [row for batch in reading.batches for row in batch.to_pylist()], reading.notes
 
 
@@ -145,7 +147,8 @@ def test_blank_fields_beyond_the_header_are_left_out(make_table: MakeTable, ends
     )
     rows, notes = rows_of(table)
     assert rows[:2] == [{"id": "1", "name": "Köln"}, {"id": "2", "name": "Rome"}]
-    assert f"skipped columns without a name: {len(ends)}" in notes
+    left_out = f"skipped columns without a name, which are empty or number the rows: {len(ends)}"
+    assert left_out in notes
 
 
 def test_fields_beyond_the_header_are_not_left_out_if_filled(make_table: MakeTable) -> None:
@@ -160,13 +163,16 @@ def test_an_unclosed_quote_is_reported(make_table: MakeTable) -> None:
     assert notes == ["a quote is never closed: rows after it may be missing"]
 
 
-def test_columns_without_a_unique_name_are_left_out(make_table: MakeTable) -> None:
-    rows, notes = rows_of(make_table("cities.csv", ",id,name,name\n0,1,Köln,Cologne\n"))
-    assert rows == [{"id": "1"}]
+def test_columns_without_a_name_of_their_own_are_kept(make_table: MakeTable) -> None:
+    table = make_table("cities.csv", ",id,name,name,,,name_2\n0,1,a,b,c,,d\n")
+    rows, notes = rows_of(table)
+    assert rows == [{"id": "1", "name": "a", "name_3": "b", "column_5": "c", "name_2": "d"}]
     assert notes == [
-        "skipped columns with the same name: 'name'",
-        "skipped columns without a name: 1",
+        "skipped columns without a name, which are empty or number the rows: 2",
+        "columns of one name are numbered: 'name_3'",
+        "columns without a name are called by their places: 'column_5'",
     ]
+    assert rows_of(table, paths={"name_3"})[0] == [{"name_3": "b"}]
 
 
 @pytest.mark.parametrize("header", [",mpg,gear", '"","mpg","gear"', "mpg,gear", "\ufeff,mpg,gear"])
@@ -186,14 +192,12 @@ def test_the_column_of_row_names_has_a_name(make_table: MakeTable, header: str) 
         ",mpg\n1,21\n2,32\n",
         ",mpg\n0,21\n2,32\n",
         ",mpg\n3,21\n1,32\n2,33\n",
-        "row_name,mpg,,\na,1,b,c\n",
         ",mpg\n,21\n,32\n",
-        ",row_name,mpg\na,b,21\nb,c,32\n",
     ],
 )
-def test_row_numbers_and_other_columns_get_no_name(make_table: MakeTable, text: str) -> None:
+def test_numbers_of_rows_and_empty_columns_are_left_out(make_table: MakeTable, text: str) -> None:
     _, notes = rows_of(make_table("cars.csv", text))
-    assert [note.partition(":")[0] for note in notes] == ["skipped columns without a name"]
+    assert notes == ["skipped columns without a name, which are empty or number the rows: 1"]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -259,7 +263,7 @@ def test_only_requested_columns_are_read(make_table: MakeTable) -> None:
             UnreadableTableError,
             "its first line is too long: a field has more than",
         ),
-        ("names.csv", ",\n1,2\n", UnreadableTableError, "no column has a unique name"),
+        ("names.csv", ",\n,\n", UnreadableTableError, "no column has a name or a value"),
         ("ragged.csv", "a,b\n1,2,3\n", UnreadableTableError, "none of its 1 rows has as many"),
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value[:20] else "",
@@ -341,11 +345,18 @@ def test_images_are_no_keys(make_table: MakeTable) -> None:
     assert notes == ["bytes not compared, because they are too long for keys: 'face'"]
 
 
-def test_columns_that_share_a_path_are_left_out(make_table: MakeTable) -> None:
-    clash = pa.table({"id": [1], "a.b": [2], "a": [{"b": 3}]})
-    rows, notes = rows_of(make_table("clash.parquet", clash))
-    assert rows == [{"id": 1}]
-    assert notes == ["skipped columns with the same name: 'a.b'"]
+def test_columns_that_share_a_path_are_kept(make_table: MakeTable) -> None:
+    columns = [pa.array([at]) for at in range(5)]
+    names = ["id", "a.b", "id", "", "ID"]
+    clash = pa.Table.from_arrays([*columns, pa.array([{"b": 3}])], [*names, "a"])
+    table = make_table("clash.parquet", clash)
+    rows, notes = rows_of(table)
+    assert rows == [{"id": 0, "a.b": 1, "id_2": 2, "column_4": 3, "ID": 4, "a.b_2": 3}]
+    assert notes == [
+        "columns of one name are numbered: 'id_2', 'a.b_2'",
+        "columns without a name are called by their places: 'column_4'",
+    ]
+    assert rows_of(table, paths={"id_2", "a.b_2"})[0] == [{"id_2": 2, "a.b_2": 3}]
 
 
 def test_a_parquet_file_is_read_in_batches_and_sampled(make_table: MakeTable) -> None:

@@ -1,6 +1,6 @@
 """Set up lakes of files and databases, and make joins with given evidence."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -131,11 +131,15 @@ def run(progress: Lines) -> Run:
     """Return a function that runs the SQL of joins, and returns their statements in order."""
 
     def run_all(
-        *joins: Join, tables: list[Table], timeout: float = 60, session: Session = no_session
+        *joins: Join,
+        tables: list[Table],
+        columns: Mapping[ColumnId, ColumnProfile] | None = None,
+        timeout: float = 60,
+        session: Session = no_session,
     ) -> list[Statement]:
         found = run_joins(
             joins,
-            LakeInSql(tables={table.id: table for table in tables}),
+            LakeInSql(tables={table.id: table for table in tables}, columns=columns or {}),
             session=session,
             test=SqlTest(timeout=timeout, run=RunSql.ALL),
             progress=progress,  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.locations import Dialect, File, Folder
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.sql.errors import TimeLimitError
-from datahub_hyperjoin.tables import Table, TableId
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableId
 
 MakeFile = Callable[..., Table]
 MakeJoin = Callable[..., Join]
@@ -247,6 +247,23 @@ def test_a_column_of_row_names_is_read_by_the_name_that_duckdb_gives_it(
     [found] = run(make_join(((cars, "row_name"), (owners, "car")), rows=2), tables=[cars, owners])
     assert "column0" in found.sql
     assert rows_of(found) == 2
+
+
+def test_columns_are_found_by_their_places_if_names_repeat_or_are_blank(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
+) -> None:
+    rows = "".join(f"x{at},{at},b,c{at},d,e{at}\n" for at in range(9))
+    left = make_file("left.csv", f"id,ID,id,id,,\n{rows}")
+    right = make_file("right.csv", "key\n" + "".join(f"{at}\nc{at}\ne{at}\n" for at in range(9)))
+    places = {"ID": 1, "id_3": 3, "column_6": 5}
+    columns = {
+        id_: ColumnProfile(id_, at, DataType.TEXT)
+        for path, at in places.items()
+        for id_ in [ColumnId(left.id, path)]
+    }
+    joins = [make_join(((left, path), (right, "key")), rows=9) for path in places]
+    found = run(*joins, tables=[left, right], columns=columns)
+    assert [rows_of(each) for each in found] == [9, 9, 9]
 
 
 def test_json_arrays_are_read_and_other_json_has_a_reason(

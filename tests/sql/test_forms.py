@@ -127,7 +127,7 @@ def check(make_join: MakeJoin, make_profile: MakeProfile) -> Callable[..., None]
     return run
 
 
-COLUMNS = {TableId("file", f"{name}.parquet"): ["x"] for name in "ab"}
+COLUMNS = {TableId("file", f"{name}.parquet"): {"x": 0} for name in "ab"}
 
 
 def test_files(notation: Notation, make_file: MakeFile, check: Callable[..., None]) -> None:

@@ -149,6 +149,6 @@ def test_columns_and_dialect_are_those_of_the_whole_file(tmp_path: Path) -> None
     path.write_text("id;name;id;x\n" + "1;a,b;2;3\n" * 99)
     part = divide(path, 4, Dialect())[-1]
     stream = read_delimited(path, None, part=part)
-    assert [column.path for column in stream.columns] == ["name", "x"]
     [batch] = stream.batches
-    assert batch.slice(0, 1).equals(pa.record_batch({"name": ["a,b"], "x": ["3"]}))
+    row = {"id": ["1"], "name": ["a,b"], "id_2": ["2"], "x": ["3"]}
+    assert batch.slice(0, 1).equals(pa.record_batch(row))

@@ -54,6 +54,13 @@ def test_the_names_of_rows_are_a_column(tmp_path: Path) -> None:
     assert notes == [ROWS_NAMED]
 
 
+def test_columns_without_a_name_of_their_own_are_kept(tmp_path: Path) -> None:
+    sheet: Rows = [["id", None, "id", None], [1, "a", 2, None], [3, "b", 4, None]]
+    path = write_workbook(tmp_path / "book.xlsx", {"Cars": sheet})
+    rows, _ = rows_of(table_of(path, "Cars"), {"column_2", "id_2"})
+    assert rows == [{"column_2": "a", "id_2": 2}, {"column_2": "b", "id_2": 4}]
+
+
 def test_a_long_sheet_is_read_in_batches(tmp_path: Path) -> None:
     sheet: Rows = [["id", "name"], *[(at, f"name {at}") for at in range(20_000)]]
     table = table_of(write_workbook(tmp_path / "book.xlsx", {"Long": sheet}), "Long")

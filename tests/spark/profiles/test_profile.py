@@ -75,7 +75,7 @@ def test_a_table_that_cannot_be_used_does_not_affect_the_others(
         ("ragged.csv", "a,b\n1,2\n3\n", 2, "skipped rows with more or fewer fields"),
         ("latin.csv", "city\nKöln\n".encode("latin-1"), 1, "not UTF-8: read as Windows-1252"),
         ("wide16.csv", "city\nKöln\n".encode("utf-16"), 1, "not UTF-8: read as UTF-16"),
-        ("twice.csv", "a,b,b\n1,2,3\n", 1, "skipped columns with the same name: 'b'"),
+        ("twice.csv", "a,b,b\n1,2,3\n", 3, "columns of one name are numbered: 'b_2'"),
         ("nested.parquet", pa.table({"id": [1], "tags": [["a"]]}), 2, "columns not compared"),
     ],
 )
