@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 
 from pydantic import SecretStr
 from typing_extensions import Self, assert_never
@@ -46,6 +48,10 @@ class Dialect:
     file: that of the byte order mark, else UTF-8, else the older encoding that the text resembles
     most."""
 
+    header: bool = True
+    """Whether the first row holds the names of the columns. Otherwise DuckDB's names are used:
+    `column0`, `column1` and so on."""
+
     def __post_init__(self) -> None:
         """Check the encoding, and that delimiter, quote and escape are valid and different."""
         for name in ("delimiter", "quote", "escape"):
@@ -67,6 +73,47 @@ class Dialect:
 
 DEFAULT_DIALECT = Dialect()
 """The dialect that is detected in each file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions:
+    """How the files are read whose path fits a pattern; what is left out is as in other files."""
+
+    pattern: str = "*"
+    """Pattern of the path of a file, or of a folder above it, below the folder that is read; `*`
+    stands for any text, as in `exports/*.csv`."""
+
+    delimiter: str | None = None
+    """Character between fields."""
+
+    encoding: str | None = None
+    """Python's name of the encoding, as in `cp1251`."""
+
+    header: bool | None = None
+    """Whether the first row holds the names of the columns."""
+
+    sheet: str | None = None
+    """Name of the sheet of a workbook that is read, or a pattern such as `20*`."""
+
+    def __post_init__(self) -> None:
+        """Check delimiter and encoding."""
+        self.of(DEFAULT_DIALECT)
+
+    def fits(self, path: str) -> bool:
+        """Return whether the options hold for the file with this path.
+
+        >>> options = FileOptions(pattern="exports/20*")
+        >>> [options.fits(path) for path in ("exports/2024.csv", "exports/2024/a.csv", "a.csv")]
+        [True, True, False]
+        """
+        paths = (PurePosixPath(path), *PurePosixPath(path).parents)
+        return any(fnmatchcase(str(each), self.pattern) for each in paths)
+
+    def of(self, dialect: Dialect) -> Dialect:
+        """Return a dialect, with what these options say of it."""
+        keys = ("delimiter", "encoding", "header")
+        said = {key: value for key in keys if (value := getattr(self, key)) is not None}
+        return replace(dialect, **said)
 
 
 STORE_SCHEMES = ("s3", "gs", "abfs", "abfss")

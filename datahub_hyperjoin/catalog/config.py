@@ -19,6 +19,7 @@ from datahub_hyperjoin.catalog.table_selection import (
 from datahub_hyperjoin.locations import (
     Database,
     Dialect,
+    FileOptions,
     FolderReader,
     ObjectStore,
     RemoteFolder,
@@ -61,6 +62,15 @@ class CatalogConfig(ConfigModel):
 
     dialect: Dialect = Dialect()
     """Format of the folder's delimited text files. Set it where automatic detection is wrong."""
+
+    files: list[FileOptions] = Field(default=[])
+    """Options of the files whose path below `folder` fits a `pattern`: `delimiter`, `encoding`,
+    `header: false` for files without column names, and the `sheet` of workbooks. Of several whose
+    pattern fits, the first holds; what it leaves out is as in `dialect`."""
+
+    separate_files: bool = False
+    """Whether files are tables of their own if their names differ only in numbers or dates, and
+    their columns are equal. By default, they are one table."""
 
     follow_links: bool = False
     """Whether to follow symbolic links from `folder` to files outside of `folder`. Links to folders
@@ -199,6 +209,15 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     dialect: Dialect = Dialect()
     """Format of the folder's delimited text files. Set it where automatic detection is wrong."""
 
+    files: list[FileOptions] = Field(default=[])
+    """Options of the files whose path below `folder` fits a `pattern`: `delimiter`, `encoding`,
+    `header: false` for files without column names, and the `sheet` of workbooks. Of several whose
+    pattern fits, the first holds; what it leaves out is as in `dialect`."""
+
+    separate_files: bool = False
+    """Whether files are tables of their own if their names differ only in numbers or dates, and
+    their columns are equal. By default, they are one table."""
+
     @property
     def source(self) -> TableSource:
         """The database, Spark catalog or remote folder that contains the tables."""
@@ -232,6 +251,8 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
             tables=self.tables,
             views=self.views,
             dialect=self.dialect,
+            options=tuple(self.files),
+            separate_files=self.separate_files,
         )
 
     @property

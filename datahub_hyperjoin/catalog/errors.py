@@ -1,11 +1,13 @@
 """Errors that occur while tables are listed or the catalog is read."""
 
+from collections.abc import Mapping, Sequence
+
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError
 from datahub_hyperjoin.spark.files.formats import usual_endings
 from datahub_hyperjoin.visible import redact
-from datahub_hyperjoin.wording import number_of
+from datahub_hyperjoin.wording import name_some, number_of
 
 _STORE_HINTS = {
     ("NO_SUCH_BUCKET", "NoSuchBucket", "not found"): (
@@ -40,6 +42,17 @@ class MissingFolderError(CatalogError, FileNotFoundError):
         return cls(
             f"`catalog.folder` is {file!r}, which is a file. Set the folder that contains it, and "
             "choose tables with `catalog.tables`"
+        )
+
+
+class UnknownSheetError(CatalogError, LookupError):
+    """No workbook has the sheet that was asked for."""
+
+    @classmethod
+    def named(cls, sheet: str, *, among: Mapping[str, Sequence[str]]) -> Self:
+        lines = [f"{path} has {name_some([*names])}" for path, names in among.items()]
+        return cls(
+            f"no workbook has a sheet {sheet!r}; {name_some(lines)}. Correct `sheet`, or `--sheet`"
         )
 
 

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from struct import unpack_from
 
+from datahub_hyperjoin.catalog.errors import UnknownSheetError
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import (
@@ -180,10 +182,11 @@ def _location(
     store: ObjectStore | None,
 ) -> TableLocation:
     uri = _uri(table, files[0])
+    dialect = selection.dialect_of(files[0].path)
     if str(table) == files[0].path:
-        return File(uri=uri, format=format_, dialect=selection.dialect, store=store)
+        return File(uri=uri, format=format_, dialect=dialect, store=store)
     parts = tuple(str(PurePosixPath(file.path).relative_to(table)) for file in files)
-    return Folder(uri=uri, format=format_, parts=parts, dialect=selection.dialect, store=store)
+    return Folder(uri=uri, format=format_, parts=parts, dialect=dialect, store=store)
 
 
 def state_of(files: Sequence[ListedFile]) -> str:
@@ -212,7 +215,7 @@ def _format_by_content(
     for format_ in possible:
         # What cannot be read is reported among the files that are not read.
         with suppress(OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, TableError):
-            if format_.recognises(path, selection.dialect):
+            if format_.recognises(path, selection.dialect_of(file.path)):
                 return format_.name
     return ""
 
@@ -249,30 +252,63 @@ def tables_of_workbooks(
         )
         return []
     tables: list[Table] = []
+    others: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for file in files:
+        wanted = selection.options_of(file.path).sheet
         try:
-            tables += _tables_of_workbook(file, selection, folder, store)
-        except TableError as error:  # noqa: PERF203 (one workbook costs no other)
+            names = [sheet for (sheet,) in _list_sheets(file, store)]
+            chosen = [name for name in names if wanted is None or fnmatchcase(name, wanted)]
+            tables += _tables_of_workbook(file, chosen, selection, folder, store)
+            if wanted:
+                others[wanted][file.path] = [] if chosen else names
+        except TableError as error:
             count("files_not_read", 1)
             warn(
                 "Workbook not read",
                 "Its sheets get no suggestions. Leave it out with `tables.deny`",
                 f"{file.path} {error}",
             )
+    for sheet, found in others.items():
+        _miss_sheet(sheet, found, warn, count)
     return tables
 
 
+def _miss_sheet(sheet: str, found: Mapping[str, list[str]], warn: Warn, count: Count) -> None:
+    """Tell which workbooks lack a sheet that was asked for; raise an error if all do."""
+    if all(found.values()):
+        raise UnknownSheetError.named(sheet, among=found)
+    for path, names in found.items():
+        if names:
+            count("files_not_read", 1)
+            warn(
+                "Workbook without the sheet",
+                "None of its sheets is read. Correct `sheet`, or its `pattern`",
+                f"{path} has no sheet {sheet!r}, only {name_some(names)}",
+            )
+
+
 def _tables_of_workbook(
-    file: ListedFile, selection: TableSelection, folder: str, store: ObjectStore | None
+    file: ListedFile,
+    sheets: Sequence[str],
+    selection: TableSelection,
+    folder: str,
+    store: ObjectStore | None,
 ) -> Iterator[Table]:
-    for (sheet,) in _list_sheets(file, store):
+    dialect = selection.dialect_of(file.path)
+    for sheet in sheets:
         name = f"{file.path}/{sheet}"
         if selection.tables.allowed(name):
             yield selection.table(
                 folder=folder,
                 table=name,
                 title=sheet,
-                location=File(uri=file.uri, format=Workbook.name, member=(sheet,), store=store),
+                location=File(
+                    uri=file.uri,
+                    format=Workbook.name,
+                    member=(sheet,),
+                    dialect=dialect,
+                    store=store,
+                ),
                 size=file.size,
                 state=state_of([file]),
             )
@@ -378,6 +414,22 @@ _BESIDE_DATA = {
     *("manifest", "notice", "readme", "thumbs.db"),
 }
 """Endings and names of files that describe data or check it."""
+
+
+def warn_of_unused_options(
+    files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn
+) -> None:
+    """Warn about patterns that no file fits."""
+    for each in selection.options:
+        fitting = [file for file in files if each.fits(file.path)]
+        asked = f", of which sheet {each.sheet!r} was asked for" if each.sheet else ""
+        if files and not (any(map(is_workbook, fitting)) if asked else fitting):
+            noun = "workbook" if asked else "file"
+            warn(
+                "Options of no file",
+                "Correct the `pattern`, which is compared with the path below the folder",
+                f"no {noun} fits {each.pattern!r}{asked}",
+            )
 
 
 def warn_of_unread_files(

@@ -18,6 +18,7 @@ from datahub_hyperjoin.catalog.files import (
     tables_of,
     tables_of_workbooks,
     warn_of_unread_files,
+    warn_of_unused_options,
 )
 from datahub_hyperjoin.catalog.series import with_series
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -58,6 +59,7 @@ def scan_folder(
         listed = with_series(listed, warn)
     tables = sorted([*listed, *inner], key=lambda table: table.id)
     warn_of_unread_files(others, selection, warn=warn, count=count)
+    warn_of_unused_options(files, selection, warn=warn)
     if not tables:
         raise NoTablesError.in_folder(str(folder), seen=len(files))
     return tables
@@ -119,6 +121,7 @@ def scan_stored_folder(
     ]
     tables = _without_lakehouse_tables(found, warn)
     warn_of_unread_files(others, selection, warn=warn, count=count)
+    warn_of_unused_options(files, selection, warn=warn)
     if not tables:
         raise NoRemoteTablesError.in_folder_of(connection, seen=len(files))
     return sorted(tables, key=lambda table: table.id)

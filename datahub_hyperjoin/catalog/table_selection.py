@@ -10,6 +10,7 @@ from datahub_hyperjoin.locations import (
     DEFAULT_DIALECT,
     Database,
     Dialect,
+    FileOptions,
     RemoteFolder,
     SparkCatalog,
     TableLocation,
@@ -69,8 +70,20 @@ class TableSelection:
     """Whether each of several files that look like one table is a table."""
 
     dialect: Dialect = DEFAULT_DIALECT
+    options: tuple[FileOptions, ...] = ()
+    """What differs for files of some paths; of several whose pattern fits, the first holds."""
+
     key: str = "catalog"
     """The recipe key of the source, as in `connections[0]`."""
+
+    def options_of(self, path: str) -> FileOptions:
+        """Return what was said of the file with this path."""
+        fitting = (each for each in self.options if each.fits(path))
+        return next(fitting, FileOptions())
+
+    def dialect_of(self, path: str) -> Dialect:
+        """Return the dialect of the file with this path."""
+        return self.options_of(path).of(self.dialect)
 
     def table(
         self, *, title: str, location: TableLocation, size: int = 0, state: str = "", **parts: str

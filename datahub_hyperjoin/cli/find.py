@@ -4,9 +4,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
+from typing_extensions import Unpack
 
 from datahub_hyperjoin.cli.output import print_result, print_warnings
 from datahub_hyperjoin.errors import HyperJoinError
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
 
 _FORMATS = ("table", "json", "csv", "sql")
+
+
+class _FileChoices(TypedDict):
+    """The options that say how files are read."""
+
+    separate_files: bool
+    delimiter: str | None
+    encoding: str | None
+    header: bool
+    sheet: str | None
 
 
 @click.command("find")
@@ -52,6 +63,34 @@ _FORMATS = ("table", "json", "csv", "sql")
     "`public.audit_*`. May be repeated.",
 )
 @click.option(
+    "--separate-files",
+    is_flag=True,
+    help="Read each file as a table, even if names differ only in numbers or dates.",
+)
+@click.option(
+    "--delimiter",
+    metavar="CHARACTER",
+    help=r"Character between the fields of text files, as in `;` or `\t`. Default: detected.",
+)
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Encoding of text files, as in `cp1252` or `shift_jis`. Default: detected.",
+)
+@click.option(
+    "--no-header",
+    "header",
+    flag_value=False,
+    default=True,
+    type=bool,
+    help="Text files and sheets have no row with names of columns.",
+)
+@click.option(
+    "--sheet",
+    metavar="PATTERN",
+    help="Sheet of workbooks to read, by its name or a pattern such as `20*`. Default: all.",
+)
+@click.option(
     "--format",
     "output_format",
     type=click.Choice(_FORMATS),
@@ -77,6 +116,7 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
     exclude: tuple[str, ...],
     output_format: str,
     run_sql: str,
+    **how: Unpack["_FileChoices"],
 ) -> None:
     """Find joins in folders and databases, without a recipe or a server.
 
@@ -94,7 +134,7 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
                 BarProgress,
                 LineProgress,
             )
-            from datahub_hyperjoin.discovery.run import run_discovery  # noqa: PLC0415
+            from datahub_hyperjoin.discovery.run import choose_files, run_discovery  # noqa: PLC0415
         exempt_imports()
 
         # Running the SQL takes as long as all else, and the table does not show it.
@@ -106,8 +146,10 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
             for path in pages:
                 refuse_foreign_page("--page" if path == page else "--out", path)
             with _folders([*filter(None, [out, page and page.parent])]):
+                how["delimiter"] = _character(how["delimiter"])
+                files = choose_files(**how)
                 found = run_discovery(
-                    sources, progress, sql=sql, decisions=decisions, exclude=exclude
+                    sources, progress, sql=sql, decisions=decisions, exclude=exclude, files=files
                 )
                 if out:
                     for name in ("json", "csv", "sql"):
@@ -118,6 +160,14 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
                     click.echo(f"All joins, with their evidence: {path}", err=True)
         print_result(_format(found, output_format), nl=output_format == "table")
         _tell_what_is_missing(found)
+
+
+def _character(written: str | None) -> str | None:
+    r"""Return a character that may be written as in `\t` or `\x01`."""
+    is_escaped = written is not None and len(written) > 1 and written.startswith("\\")
+    with suppress(UnicodeDecodeError):
+        return written.encode().decode("unicode_escape") if written and is_escaped else written
+    return written
 
 
 @contextmanager

@@ -127,6 +127,11 @@ class UnknownChoiceError(HyperJoinError, ValueError):
     def of_sql(cls, value: object, *, choices: Sequence[str]) -> Self:
         return cls(f"`sql` is {value!r}. Pass {', '.join(map(repr, choices))}, True or False")
 
+    @classmethod
+    def of_files(cls, reason: str) -> Self:
+        """Report an option of files that cannot be used."""
+        return cls(f"{reason}. Correct it, or leave it out to detect it in each file")
+
 
 class ForbiddenValuesError(HyperJoinError, ValueError):
     """The caller asked for a page with values, but the run must not keep values."""

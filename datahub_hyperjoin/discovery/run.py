@@ -11,14 +11,16 @@ from typing import Literal
 
 from datahub_hyperjoin.catalog.catalog import Catalog, build_catalog_without_server
 from datahub_hyperjoin.catalog.databases import read_database_keys
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.decision_file import WrittenDecision
 from datahub_hyperjoin.discovery.errors import UnknownChoiceError
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
 from datahub_hyperjoin.discovery.result import FoundJoins
-from datahub_hyperjoin.discovery.sources import Source, copy_views, list_sources
+from datahub_hyperjoin.discovery.sources import AS_DETECTED, Source, copy_views, list_sources
 from datahub_hyperjoin.find import FindConfig, LakeComparison, SqlConfig, compare, find
 from datahub_hyperjoin.joins import RunSql
+from datahub_hyperjoin.locations import FileOptions
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
@@ -29,7 +31,7 @@ Decisions = str | Path | Sequence[WrittenDecision] | None
 """A file of decisions, or the decisions of an earlier result."""
 
 
-def find_joins(
+def find_joins(  # noqa: PLR0913 - one for each choice
     *sources: Source,
     sql: bool | Literal["shown", "all", "none"] = "shown",
     progress: bool = False,
@@ -37,6 +39,11 @@ def find_joins(
     model: ModelConfig | None = None,
     decisions: Decisions = None,
     exclude: Sequence[str] = (),
+    separate_files: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool = True,
+    sheet: str | None = None,
 ) -> FoundJoins:
     """Find the columns that join with each other, and verify each join on the data.
 
@@ -56,13 +63,20 @@ def find_joins(
             that you make; or `decisions` of an earlier result.
         exclude: Names of tables and views to leave out, or patterns such as `public.audit_*`; the
             last part of a name suffices.
+        separate_files: Whether files are tables of their own that would be one table, because their
+            names differ in numbers or dates and their columns are equal.
+        delimiter: Character between the fields of text files, if it is not detected.
+        encoding: Python's name of the encoding of text files, if it is not detected.
+        header: Whether text files and sheets have the names of columns in their first row.
+        sheet: Name of the sheet of workbooks to read, or a pattern such as `20*`.
 
     Returns:
         The joins, best first.
 
     Raises:
         HyperJoinError: A source cannot be used, or no table has values.
-        UnknownChoiceError: `sql` is none of the choices.
+        UnknownChoiceError: `sql` is none of the choices, or an option of files is none that Python
+            knows.
 
     Examples:
         >>> import pandas as pd
@@ -81,7 +95,30 @@ def find_joins(
         model=model,
         decisions=decisions,
         exclude=[exclude] if isinstance(exclude, str) else exclude,
+        files=choose_files(
+            separate_files=separate_files,
+            delimiter=delimiter,
+            encoding=encoding,
+            header=header,
+            sheet=sheet,
+        ),
     )
+
+
+def choose_files(
+    *,
+    separate_files: bool,
+    delimiter: str | None,
+    encoding: str | None,
+    header: bool,
+    sheet: str | None,
+) -> TableSelection:
+    """Return how the files of folders are read, of which all have the same options."""
+    try:
+        options = FileOptions(delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
+    except ValueError as error:
+        raise UnknownChoiceError.of_files(str(error)) from None
+    return replace(AS_DETECTED, separate_files=separate_files, options=(options,))
 
 
 def _read_choice(sql: bool | str) -> RunSql | None:  # noqa: FBT001 - what `find_joins` is given
@@ -102,11 +139,13 @@ def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
     model: ModelConfig | None = None,
     decisions: Decisions = None,
     exclude: Sequence[str] = (),
+    files: TableSelection = AS_DETECTED,
 ) -> FoundJoins:
     """Find joins as `find_joins` does, and report progress to the given object.
 
     Args:
         sql: The joins whose SQL is run; None if no SQL is written.
+        files: How the files of folders are read.
     """
     written = _read_decisions(decisions, progress)
     profile, model = profile or ProfileConfig(), model or ModelConfig()
@@ -120,7 +159,7 @@ def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
         spares_spark=True,
     )
     bar = progress.shown() if isinstance(progress, BarProgress) else nullcontext()
-    with bar, _opened(sources, progress, written, exclude) as (catalog, session):
+    with bar, _opened(sources, progress, written, exclude, files) as (catalog, session):
         findings = find(catalog, config, progress, session)
     file = Path(decisions).absolute() if isinstance(decisions, str | Path) else None
     warnings = tuple(progress.warnings)
@@ -141,11 +180,12 @@ def _opened(
     progress: RunProgress,
     written: Sequence[WrittenDecision] = (),
     exclude: Sequence[str] = (),
+    files: TableSelection = AS_DETECTED,
 ) -> Iterator[tuple[Catalog, Session]]:
     """List the tables of all sources, of which some are copied for the `with` block."""
     with temporary_folder() as copies, lazy_session(SessionConfig()) as session:
         with progress.stage("Listing tables"):
-            tables = list_sources(sources, copies, progress, exclude)
+            tables = list_sources(sources, copies, progress, exclude, files)
             catalog = build_catalog_without_server(tables, written, progress.warn)
             keys = read_database_keys(tables, progress.warn)
             tables = copy_views(tables, copies, progress.say)

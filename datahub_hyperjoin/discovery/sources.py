@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 
 _UNLIKE_ARROW = {"Int128", "UInt128", "Object"}
 """Types of Polars that Arrow lacks."""
+
+AS_DETECTED = TableSelection(platform="file", env="PROD")
+"""The rules that select the tables of a folder if nothing is said of its files."""
+
 _REMEDY = ", or leave it out with `--exclude` (`exclude` in Python)"
 
 
@@ -314,14 +318,19 @@ class _Listing:
 
 
 def list_sources(
-    sources: Sequence[Source], copies: Path, progress: "RunProgress", exclude: Iterable[str] = ()
+    sources: Sequence[Source],
+    copies: Path,
+    progress: "RunProgress",
+    exclude: Iterable[str] = (),
+    files: TableSelection = AS_DETECTED,
 ) -> list[Table]:
     """List the tables of all sources; data frames and DuckDB's tables are first copied to `copies`.
 
-    If there are several sources, the names of tables begin with that of their source.
+    `files` says how the files of folders are read. If there are several sources, the names of
+    tables begin with that of their source.
     """
     exclusion = Exclusion(exclude)
-    listings = [_open(source, copies, progress, exclusion.keeps) for source in sources]
+    listings = [_open(source, copies, progress, exclusion.keeps, files) for source in sources]
     if not listings:
         raise UnusableSourceError.without_any()
     names = [listing.name for listing in listings]
@@ -351,7 +360,11 @@ def _list(listing: _Listing, prefix: str, exclusion: Exclusion) -> list[Table]:
 
 
 def _open(
-    source: Source, copies: Path, progress: "RunProgress", keeps: Callable[[str], bool]
+    source: Source,
+    copies: Path,
+    progress: "RunProgress",
+    keeps: Callable[[str], bool],
+    files: TableSelection,
 ) -> _Listing:
     if isinstance(source, Mapping):
         return _Listing(
@@ -363,21 +376,25 @@ def _open(
             lambda: "Pass at least one frame with rows",
         )
     if isinstance(source, str) and "://" in source:
-        return _open_store(source, progress) if is_in_store(source) else _open_url(source)
+        return _open_store(source, progress, files) if is_in_store(source) else _open_url(source)
     if not isinstance(source, str | Path):
         raise UnusableSourceError.other_value(source)
-    return _open_path(Path(source).expanduser(), copies, progress, keeps)
+    return _open_path(Path(source).expanduser(), copies, progress, keeps, files)
 
 
 def _open_path(
-    path: Path, copies: Path, progress: "RunProgress", keeps: Callable[[str], bool]
+    path: Path,
+    copies: Path,
+    progress: "RunProgress",
+    keeps: Callable[[str], bool],
+    files: TableSelection,
 ) -> _Listing:
     if path.is_dir():
         return _Listing(
             path.resolve().name,
             str(path),
             lambda prefix: scan_folder(
-                path, _selection(prefix, "/"), warn=progress.warn, count=progress.count
+                path, _named(files, prefix, "/"), warn=progress.warn, count=progress.count
             ),
             lambda: f"Table files end in {usual_endings('.sqlite', '.duckdb')}",
         )
@@ -397,13 +414,13 @@ def _open_path(
     raise UnusableSourceError.other_file(str(path))
 
 
-def _selection(prefix: str, separator: str) -> TableSelection:
+def _named(files: TableSelection, prefix: str, separator: str) -> TableSelection:
     # Braces in the prefix would be placeholders.
     begin = f"{prefix}{separator}".replace("{", "{{").replace("}", "}}") if prefix else ""
-    return TableSelection(platform="file", env="PROD", names=begin + "{table}")
+    return replace(files, names=begin + "{table}")
 
 
-def _open_store(uri: str, progress: "RunProgress") -> _Listing:
+def _open_store(uri: str, progress: "RunProgress", files: TableSelection) -> _Listing:
     try:
         check_store_uri(uri)
     except ValueError as error:
@@ -415,7 +432,7 @@ def _open_store(uri: str, progress: "RunProgress") -> _Listing:
             uri,
             uri,
             ObjectStore.of_environment(),
-            _selection(prefix, "/"),
+            _named(files, prefix, "/"),
             warn=progress.warn,
             count=progress.count,
         ),
@@ -453,7 +470,7 @@ def _open_database(url: "URL", label: str) -> _Listing:
     system = system_named(url.get_backend_name())
 
     def scan(prefix: str) -> list[Table]:
-        begin = _selection(prefix, ".").names.removesuffix("{table}")
+        begin = _named(AS_DETECTED, prefix, ".").names.removesuffix("{table}")
         selection = TableSelection(
             platform=naming_of(database)[0], env="PROD", names=begin + system.names_without_recipe
         )

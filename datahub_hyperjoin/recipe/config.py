@@ -144,6 +144,8 @@ class HyperJoinConfig(
             names=self.catalog.names or "{table}",
             tables=self.catalog.tables,
             dialect=self.catalog.dialect,
+            options=tuple(self.catalog.files),
+            separate_files=self.catalog.separate_files,
         )
 
     @property

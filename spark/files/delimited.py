@@ -34,6 +34,7 @@ from datahub_hyperjoin.spark.files.header import (
     find_delimiter,
     name_first_column,
     note_names,
+    number_columns,
     read_header,
     split_titles,
 )
@@ -76,7 +77,7 @@ class DelimitedText(FileFormat):
     def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
         """List a call that guesses types, then calls that read text in different encodings."""
         options = _duckdb_options(dialect)
-        as_text = {**options, "header": True, "all_varchar": True}
+        as_text = {**options, "header": dialect.header, "all_varchar": True}
         # Text that is not UTF-8 is mostly Windows-1252, which Latin-1 nearly equals. In any other
         # encoding, DuckDB reads ASCII keys right.
         encodings = dict.fromkeys([options.get("encoding"), "latin-1"])
@@ -119,6 +120,7 @@ def _duckdb_options(dialect: Dialect) -> dict[str, str | bool]:
         "delim": dialect.delimiter,
         "quote": None if dialect.quote == DEFAULT_DIALECT.quote else dialect.quote,
         "escape": dialect.escape or None,
+        "header": None if dialect.header else False,
         "encoding": _duckdb_encoding(dialect),
         # DuckDB's strict mode refuses an escape outside quotes.
         "strict_mode": False if dialect.escape else None,
@@ -186,8 +188,11 @@ def _layout(stream: TextStream, paths: Paths, dialect: Dialect) -> DelimitedLayo
     # Without a row, the first one cannot be parsed, which `read_header` reports.
     header, *rows = examined or [read_header(head[len(titles) :], dialect)]
     lines = head.count("\n") or head.count("\r") or 1
-    names = name_first_column(header, rows, lines * stream.size() / len(head))
-    notes += note_names(names, header, rows)
+    if dialect.header:
+        names = name_first_column(header, rows, lines * stream.size() / len(head))
+        notes += note_names(names, header, rows)
+    else:
+        names = number_columns(header)
     columns = [Column(name, at) for at, name in enumerate(names) if name is not None]
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:
@@ -268,7 +273,7 @@ def _open(
         pa.csv.ReadOptions(
             column_names=positions,
             # The header, since the names are given.
-            skip_rows_after_names=1,
+            skip_rows_after_names=int(layout.dialect.header),
             block_size=block,
             use_threads=False,
         ),

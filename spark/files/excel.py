@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.columns import (
     Batches,
     Column,
@@ -24,7 +24,12 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError, MissingReaderError, UnreadableTableError
 from datahub_hyperjoin.spark.files.formats import FileFormat
-from datahub_hyperjoin.spark.files.header import find_header, name_first_column, note_names
+from datahub_hyperjoin.spark.files.header import (
+    find_header,
+    name_first_column,
+    note_names,
+    number_columns,
+)
 from datahub_hyperjoin.spark.files.stored import DataPath, open_in_order, path_of
 from datahub_hyperjoin.spark.objects import batch_of
 
@@ -67,23 +72,25 @@ class Workbook(FileFormat):
         """Open a sheet, below any title lines."""
         extent = RowEstimate()
         [sheet] = file.member
-        return _read(_rows(path_of(file), sheet, extent), paths, extent)
+        return _read(_rows(path_of(file), sheet, extent), paths, extent, file.dialect)
 
 
-def _read(rows: _Rows, paths: Paths, extent: RowEstimate) -> TableStream:
+def _read(rows: _Rows, paths: Paths, extent: RowEstimate, dialect: Dialect) -> TableStream:
     head = [*islice(rows, _ROWS_EXAMINED)]
     if not head:
         raise EmptyTableError.without_cells()
     texts = [["" if cell == "" else str(_value(cell)) for cell in row] for row in head]
-    start = find_header(texts, in_cells=True)
-    names = name_first_column(texts[start], texts[start + 1 :], extent.rows)
+    start = find_header(texts, in_cells=True) if dialect.header else -1
+    header, below = texts[max(start, 0)], texts[start + 1 :]
+    has_names = dialect.header
+    names = name_first_column(header, below, extent.rows) if has_names else number_columns(header)
     columns, notes = choose_columns(
         [Column(name, at) for at, name in enumerate(names) if name is not None], paths
     )
     if not columns:
         raise UnreadableTableError.without_names()
-    notes += note_names(names, texts[start], texts[start + 1 :])
-    if start:
+    notes += note_names(names, header, below) if has_names else []
+    if start > 0:
         notes.append(f"lines above the header were skipped: {start}")
     batches = _batches(chain(head[start + 1 :], rows), columns)
     return TableStream(columns, batches, notes, extent)

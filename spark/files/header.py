@@ -22,7 +22,10 @@ ROW_NAME = "row_name"
 
 ROWS_NAMED = f"the first column has no name in the file, and is called {ROW_NAME}"
 
-ROW_AS_HEADER = "the first line looks like a row, but its fields were taken as the column names"
+ROW_AS_HEADER = (
+    "the first line looks like a row, but its fields were taken as the column names. If it is one, "
+    "set `header: false` or run `hyperjoin find --no-header`"
+)
 
 _MOST_OF_ROWS = 0.9
 _MOST_OF_NAMES = 0.8
@@ -125,6 +128,16 @@ def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
     ends = [field for row in rows for field in row[len(names) :]]
     is_longer = usual > len(names) and len(names) not in lengths and times > 1
     return [""] * (usual - len(names)) if is_longer and not any(map(str.strip, ends)) else []
+
+
+def number_columns(row: Sequence[str]) -> list[str | None]:
+    """Name the columns of a table without a header as DuckDB does.
+
+    >>> number_columns(["4711", "Oslo"]), number_columns([""] * 11)[-2:]
+    (['column0', 'column1'], ['column09', 'column10'])
+    """
+    digits = len(str(len(row) - 1))
+    return [f"column{at:0{digits}}" for at in range(len(row))]
 
 
 def note_names(
@@ -255,6 +268,8 @@ def split_titles(head: str, dialect: Dialect) -> tuple[str, list[list[str]]]:
     ('Cities; 2024\n\n', [['name', 'land', 'people'], ['Oslo', 'Norway', '7']])
     """
     rows, is_valid = _examine(head, dialect)
+    if not dialect.header:
+        return "", _without_cut(rows)
     titles = "" if is_valid and _is_at_top(head, rows) else _title_lines(head, dialect)
     if titles:
         rows, _ = _examine(head[len(titles) :], dialect)

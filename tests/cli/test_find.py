@@ -239,3 +239,25 @@ def test_tables_can_be_left_out(lake: Path, tmp_path: Path) -> None:
     assert LEFT in found.output
     assert "orders-2023.csv" not in found.output
     assert "Nothing excluded: no table fits 'returns.csv'" in found.stderr
+
+
+def test_options_say_how_files_are_read(tmp_path: Path) -> None:
+    cities = [f"Çity {at}" for at in range(20)]
+    for year in (2023, 2024):
+        rows = "".join(f"{year}{at}\x01{city}\n" for at, city in enumerate(cities))
+        (tmp_path / f"orders_{year}.csv").write_text(rows, encoding="cp1254")
+    (tmp_path / "towns.csv").write_text("".join(f"{city}\x01x\n" for city in cities), "cp1254")
+    told = run(
+        str(tmp_path),
+        *("--separate-files", "--no-header", "--delimiter", r"\x01", "--encoding", "cp1254"),
+        *("--format", "json"),
+    )
+    assert "Read 3 tables." in told.stderr
+    joined = {(each["left"], each["right"]) for each in json.loads(told.stdout)}
+    assert ("orders_2024.csv.column1", "towns.csv.column0") in joined
+    result = run(str(tmp_path), "--encoding", "cp9999")
+    assert result.exit_code == 1
+    assert (
+        "`encoding` is 'cp9999', which Python does not know. Correct it, or leave it out to detect "
+        "it in each file" in result.output
+    )

@@ -150,6 +150,6 @@ def test_files_of_a_folder_have_its_dialect(write: Write) -> None:
         ({"encoding": "klingon"}, "`encoding` is 'klingon', which Python does not know"),
     ],
 )
-def test_an_impossible_dialect_is_rejected(written: dict[str, str], message: str) -> None:
+def test_an_impossible_dialect_is_rejected(written: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Dialect(**written)

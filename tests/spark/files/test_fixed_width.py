@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -27,7 +28,7 @@ def read(
     path.write_bytes(content)
     if schema is not None:
         folder.joinpath("a.fwf.schema").write_text(schema)
-    file = File(uri=str(path), format="fwf", dialect=Dialect(**options))
+    file = File(uri=str(path), format="fwf", dialect=Dialect(**cast("dict[str, Any]", options)))
     stream = read_file(file, None)
     return [row for batch in stream.batches for row in batch.to_pylist()], stream.notes
 
