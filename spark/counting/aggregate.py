@@ -83,7 +83,7 @@ class ColumnAggregate:
     markers: DistinctValues = NO_VALUES
     """The values that often stand for a missing one, such as -1."""
 
-    is_exact: bool = False
+    is_exact: bool = True
     """Whether each text is in one row only, before normal forms make some of them equal."""
 
     placeholders: DistinctValues = NO_VALUES
@@ -154,8 +154,7 @@ def merge_aggregates(
             for notation in {**left.forms, **right.forms}
         },
         markers=merge_values([left.markers, right.markers]),
-        is_exact=not right.rows
-        or (right.is_exact and (not left.rows or (left.is_exact and _differ(left, right)))),
+        is_exact=left.is_exact and right.is_exact and _differ(left, right),
     )
 
 

@@ -130,7 +130,7 @@ def may_have_notation(sample: DistinctValues, types: AbstractSet[DataType]) -> b
     """Return whether `column_notations` may find a notation for a column with this sample."""
     normal = normal_forms(sample.texts).to_pylist()
     among = _NOTATIONS.get(common_type(types).value, ())
-    return any(notation_of(normal, [notation]) for notation in among)
+    return any(notation_of(normal, [notation]) for notation in _best_notations(normal, among))
 
 
 def _suspects(

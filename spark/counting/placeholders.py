@@ -14,13 +14,13 @@ from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, merge_values
 from datahub_hyperjoin.tables import DataType
 
-_MOST = 3
+MOST_PLACEHOLDERS = 3
 """Maximum number of placeholders of a column."""
 FEWEST_KEYS = 10
 """Minimum number of values that show whether a column holds keys."""
 _UNIQUE = 0.999
 """Minimum uniqueness of the other values; their number may be an estimate."""
-_FEWEST_ROWS, _OTHER_KEYS = 5, 50
+FEWEST_ROWS, OTHER_KEYS = 5, 50
 """Minimum number of rows with a placeholder that no list names, and of the values beside it."""
 
 
@@ -53,15 +53,19 @@ def _find(aggregate: ColumnAggregate, resolved: ColumnAggregate, size: int) -> D
     if is_whole:
         # Without all values, nobody knows which of them repeat.
         others = _where(
-            values, (values.counts >= _FEWEST_ROWS) & ~np.isin(values.hashes, known.hashes)
+            values, (values.counts >= FEWEST_ROWS) & ~np.isin(values.hashes, known.hashes)
         )
         # Several values that repeat are groups, such as `Other Africa` and `Other Asia`.
-        if len(others) == 1 and len(values) > _OTHER_KEYS:
+        if len(others) == 1 and len(values) > OTHER_KEYS:
             repeated = merge_values([repeated, others])
     keys = estimate_distinct(values.hashes, size) - len(repeated)
     rows = filled - int(repeated.counts.sum())
     is_key = keys >= FEWEST_KEYS and (keys == rows if is_whole else keys >= _UNIQUE * rows)
-    return repeated if 0 < len(repeated) <= _MOST and is_key else _where(known, known.counts < 0)
+    return (
+        repeated
+        if 0 < len(repeated) <= MOST_PLACEHOLDERS and is_key
+        else _where(known, known.counts < 0)
+    )
 
 
 def _where(values: DistinctValues, mask: np.ndarray) -> DistinctValues:

@@ -19,7 +19,13 @@ from sqlalchemy import Connection, Engine, Row
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Hashes
 from datahub_hyperjoin.spark.counting.aggregate import LONGEST_TEXT
-from datahub_hyperjoin.spark.counting.texts import NULL_WORDS, TYPE_PATTERNS
+from datahub_hyperjoin.spark.counting.placeholders import (
+    FEWEST_KEYS,
+    FEWEST_ROWS,
+    MOST_PLACEHOLDERS,
+    OTHER_KEYS,
+)
+from datahub_hyperjoin.spark.counting.texts import MARKERS, NULL_WORDS, TYPE_PATTERNS
 from datahub_hyperjoin.spark.databases.relations import RowSample
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, SqlSyntax
 from datahub_hyperjoin.spark.databases.system import name_in_quotes, relation_in_quotes
@@ -61,6 +67,13 @@ class SqlCounts:
     are too many such texts, or if values of another type cannot be normalised; the column must then
     be read."""
 
+    is_exact: bool
+    """Whether each text that SQL normalised is in one row only."""
+
+    may_hide_keys: bool
+    """Whether the values may be keys of which few are repeated or differ in case only, so that the
+    counts of all of them are needed."""
+
 
 def read_counts(row: Row[tuple[object, ...]]) -> SqlCounts:
     """Read the counts of a column from the row that the statement of `count_values` returned."""
@@ -77,7 +90,22 @@ def read_counts(row: Row[tuple[object, ...]]) -> SqlCounts:
         text_lengths=tuple(lengths),
         sample=dict(zip(_split(row.texts, lengths), _numbers(row.text_counts), strict=False)),
         others=dict(zip(others, _numbers(row.other_counts), strict=True)) if row.fits else None,
+        is_exact=row.most == 1,
+        may_hide_keys=_may_hide_keys(row),
     )
+
+
+def _may_hide_keys(row: Row[tuple[object, ...]]) -> bool:
+    single, repeated, frequent, marked = (
+        int(each) for each in (row.single, row.repeated, row.frequent, row.marked)
+    )
+    if row.most == 1 and repeated:
+        return single + repeated >= FEWEST_KEYS
+    is_few = repeated <= MOST_PLACEHOLDERS and (
+        repeated == marked or (frequent and single > OTHER_KEYS - MOST_PLACEHOLDERS)
+    )
+    is_rare = marked and repeated < _FEW * single
+    return bool(repeated and (is_few or is_rare)) and single >= FEWEST_KEYS
 
 
 def _numbers(joined: str | None) -> list[int]:
@@ -119,6 +147,8 @@ _END_DIGITS = 14
 _DIGITS_BESIDE = 32
 """Maximum number of digits of a text's length or row count, with a separator."""
 _BY_RANK = "kind, r"
+_FEW = 0.05
+"""Share of the values of keys that may be repeated, since a sketch only estimates their number."""
 _NULL, _VALUE, _INEXACT = range(3)
 """Kinds of distinct values: nulls and null words, values, and texts that SQL cannot normalise."""
 
@@ -188,7 +218,9 @@ class _Statement:
         self._first_byte = sketch.syntax.start.format("h", 2)
         # Of each kind, ranks follow the hashes.
         self._by_hash = _BY_RANK if sketch.syntax.has_one_order else "h"
-        self._words = ", ".join(map(self._syntax.quote_text, NULL_WORDS))
+        self._words, self._markers = (
+            ", ".join(map(self._syntax.quote_text, words)) for words in (NULL_WORDS, MARKERS)
+        )
 
     def text(self, columns: Sequence[CountableColumn], sample: RowSample | None, key: str) -> str:
         names = ", ".join(self._quote(column.path) for column in columns)
@@ -217,8 +249,9 @@ class _Statement:
     def _grouped(self, column: CountableColumn, source: str) -> str:
         """Write the query for the distinct values of a column.
 
-        They have a normal form (`f`), a text (`t`), a row count (`n`) and two marks: whether SQL
-        cannot normalise the text (`x`) and whether it is a null word (`w`). Equal values are
+        They have a normal form (`f`), a text (`t`), a row count (`n`) and three marks: whether SQL
+        cannot normalise the text (`x`), whether it is a null word (`w`), and whether it often
+        stands for a missing value (`m`). Equal values are
         grouped before normal forms are computed, because these cost more.
         """
         form, value = column.form, column.form.value.format(self._quote(column.path))
@@ -232,26 +265,28 @@ class _Statement:
             f"SELECT CASE WHEN NOT x THEN {form.normal} END AS f, {form.text} AS t, n, x "
             f"FROM ({folded}) AS e{fence}"
         )
-        return f"SELECT f, t, n, x, coalesce(f IN ({self._words}), false) AS w FROM ({normal}) AS g"
+        w, m = (f"coalesce(f IN ({words}), false)" for words in (self._words, self._markers))
+        return f"SELECT f, t, n, x, {w} AS w, {m} AS m FROM ({normal}) AS g"
 
     def _distinct(self, column: CountableColumn, source: str) -> str:
         """Write the query for the distinct normal forms of a column.
 
-        These have a kind, a type as a bit, a hash (`h`), a row count (`n`) and a text (`t`), whose
-        spellings have lengths from `shortest` to `longest`. Null words and texts that SQL cannot
-        normalise are distinct in each spelling.
+        These have a kind, a type as a bit, a hash (`h`), a row count (`n`, of one spelling at
+        `most`) and a text (`t`), whose spellings have lengths from `shortest` to `longest`. Null
+        words and texts that SQL cannot normalise are distinct in each spelling.
         """
         grouped = self._grouped(column, source)
         hash_, length = self._syntax.exact.format(self._syntax.hashed.format("f")), self._length
         kind = f"CASE WHEN x THEN {_INEXACT} WHEN f <> '' AND NOT w THEN {_VALUE} ELSE {_NULL} END"
         # Without the normal form, fewer bytes are sorted.
-        facts = f"SELECT w, {kind} AS kind, {self._type_case(column.form)} AS type, {hash_} AS h"
+        facts = f"SELECT w, m, {kind} AS kind, {self._type_case(column.form)} AS type, {hash_} AS h"
         if column.form.is_unique:
-            return f"{facts}, n, t, {length} AS shortest, {length} AS longest FROM ({grouped}) AS b"
+            lengths = f"{length} AS shortest, {length} AS longest"
+            return f"{facts}, n, n AS most, t, {lengths} FROM ({grouped}) AS b"
         return (
-            f"{facts}, sum(n) AS n, min(t) AS t, min({length}) AS shortest, "
+            f"{facts}, sum(n) AS n, max(n) AS most, min(t) AS t, min({length}) AS shortest, "
             f"max({length}) AS longest FROM ({grouped}) AS b "
-            "GROUP BY f, w, x, CASE WHEN w OR x THEN t END"
+            "GROUP BY f, w, m, x, CASE WHEN w OR x THEN t END"
         )
 
     def _ranked(self, column: CountableColumn, source: str) -> str:
@@ -286,6 +321,7 @@ class _Statement:
             fits += f" AND coalesce(max(joined), 0) <= {limit}"
             other = f"({other}) AND joined <= {limit}"
         hashes = f"{is_value} AND r <= {sizes.hashes}"
+        repeated = f"{is_value} AND n > 1"
         end = self._syntax.rest.format("h", 3)
         start = f"{hashes} AND (previous IS NULL OR previous <> {self._first_byte})"
         texts = f"{is_value} AND r <= {sizes.sample}"
@@ -304,6 +340,11 @@ class _Statement:
             "text_lengths": self._lengths(hashes),
             "texts": self._join(self._syntax.start.format("t", LONGEST_TEXT), by_hash, texts),
             "text_counts": self._join(self._digits("n"), by_hash, texts, ","),
+            "single": f"count(CASE WHEN {is_value} AND n = 1 THEN 1 END)",
+            "repeated": f"count(CASE WHEN {repeated} THEN 1 END)",
+            "frequent": f"count(CASE WHEN {is_value} AND n >= {FEWEST_ROWS} THEN 1 END)",
+            "marked": f"count(CASE WHEN {repeated} AND m THEN 1 END)",
+            "most": f"max({_if(is_value, 'most')})",
             "fits": fits,
             "others": _if(fits, self._join("t", _BY_RANK, other)),
             "other_lengths": _if(fits, self._join(length, _BY_RANK, other, ",")),

@@ -7,7 +7,8 @@ many rows, the database chooses which rows of a range it counts.
 
 A column is read nevertheless if its type is one whose normal forms SQL cannot compute, if too many
 of its texts have characters beyond ASCII, or if its sample suggests a notation, such as a decimal
-comma: then a second sketch is needed, of values that SQL cannot convert.
+comma: then a second sketch is needed, of values that SQL cannot convert. So are keys of which few
+are repeated, since these may be placeholders, or which differ in case only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -144,7 +145,7 @@ def _countable(
 
 def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | None:
     """Build a column's aggregate from a database's counts; None if the column must be read."""
-    if counts.others is None or not _is_confirmed(counts, config):
+    if counts.others is None or counts.may_hide_keys or not _is_confirmed(counts, config):
         return None
     size = config.sketch_size + 1
     texts = pa.array(counts.others, pa.string())
@@ -158,6 +159,7 @@ def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | No
         values=_values(counts),
         null_words=EMPTY_AGGREGATE.null_words,
         lengths=counts.lengths or EMPTY_AGGREGATE.lengths,
+        is_exact=counts.is_exact,
     )
     aggregate = merge_aggregates(normalised, apart, size=size)
     if len(counts.hashes) > len(counts.sample):
