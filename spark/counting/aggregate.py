@@ -46,6 +46,8 @@ from datahub_hyperjoin.value_forms import Notation
 
 _NULL_WORDS = pa.array(NULL_WORDS)
 _MARKERS = pa.array(MARKERS)
+_MAY_BE_MARKER = np.isin(np.arange(64), [*map(len, MARKERS)])
+"""Whether a marker has this length in bytes."""
 _LONGEST_NULL_WORD = max(map(len, NULL_WORDS))
 _FIRST_BYTES = np.frombuffer("".join(sorted({word[0] for word in NULL_WORDS})).encode(), np.uint8)
 LONGEST_TEXT = 1000
@@ -227,7 +229,12 @@ def _is_null_word(normal: pa.Array) -> Mask:
 
 def _are_markers(normal: pa.Array) -> Mask:
     """Return a mask that selects values that often stand for a missing one."""
-    return pc.is_in(normal, value_set=_MARKERS).to_numpy(zero_copy_only=False)
+    lengths = StringBytes.of(normal).lengths
+    marks = np.zeros(len(normal), np.bool_)
+    suspects = np.flatnonzero(_MAY_BE_MARKER[np.minimum(lengths, len(_MAY_BE_MARKER) - 1)])
+    words = normal.take(pa.array(suspects))
+    marks[suspects] = pc.is_in(words, value_set=_MARKERS).to_numpy(zero_copy_only=False)
+    return marks
 
 
 def _shorten(texts: pa.Array) -> pa.Array:

@@ -137,18 +137,18 @@ def _suspects(
     normal: pa.Array, bounds: Indices, types: Sequence[DataType]
 ) -> Iterator[tuple[int, tuple[Notation, ...]]]:
     """For each column that may use a special notation, yield its index and the notations to try."""
-    strings = StringBytes.of(normal)
     is_first = index_within(bounds) < _FIRST_VALUES
-    rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
+    rows_bounds = filtered_bounds(is_first, bounds)
+    strings = StringBytes.of(normal.filter(pa.array(is_first)))
     counts = np.maximum(np.diff(rows_bounds), 1)
-    has_edges = _IS_EDGE[strings.at(0, rows)] & _IS_EDGE[strings.at(-1, rows)]
+    has_edges = _IS_EDGE[strings.at(0)] & _IS_EDGE[strings.at(-1)]
     # The marks tell more than the edges of values in a text: `AB-12`, `=12`, `http://a.b`.
-    is_marked = strings.containing(_IS_MARK[strings.data])[rows]
+    is_marked = strings.containing(_IS_MARK[strings.data])
     shares = {}
     for type_, lengths in _NOTATIONS.items():
-        fits = np.isin(strings.lengths[rows], [length for length in lengths.values() if length])
+        fits = np.isin(strings.lengths, [length for length in lengths.values() if length])
         if type_ == DataType.DECIMAL:
-            fits = strings.at(-4, rows) == _EXPONENT  # as in `1.5e+06`
+            fits = strings.at(-4) == _EXPONENT  # as in `1.5e+06`
         elif 0 in lengths.values():
             fits |= has_edges | is_marked
         shares[type_] = reduce_each(np.add, fits, rows_bounds) / counts
