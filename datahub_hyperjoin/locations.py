@@ -33,8 +33,8 @@ class Dialect:
     """The syntax of delimited text files, such as CSV."""
 
     delimiter: str | None = None
-    """Character between fields. By default a tab in .tsv files; in others, comma, semicolon, tab or
-    bar is detected for each file."""
+    """Character between fields. By default, it is detected for each file: comma, semicolon, tab or
+    bar, else a rarer one; in .tsv files a tab if the header has one."""
 
     quote: str = '"'
     """Character around fields that contain a delimiter, a quote or a line break; inside a field it
@@ -45,8 +45,8 @@ class Dialect:
 
     encoding: str | None = None
     """Python's name of the encoding, as in `cp1251`. By default, the encoding is detected for each
-    file: that of the byte order mark, else UTF-8, else the older encoding that the text resembles
-    most."""
+    file: that of the byte order mark, UTF-16 if zero bytes show it, else UTF-8, else the older
+    encoding that the text resembles most."""
 
     header: bool = True
     """Whether the first row holds the names of the columns. Otherwise DuckDB's names are used:

@@ -1,15 +1,17 @@
 """Recognise and read CSV and TSV files, and keep all values as text.
 
-No value is changed by a guess: a code keeps its leading zeros, and `NA` stays `NA`. A row is read
-only if it has as many fields as the header.
+No value is changed by a guess: a code keeps its leading zeros, and `NA` stays `NA`. A row with more
+or fewer fields than the header is mended as far as the other rows show how.
 """
 
 import codecs
+import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import ClassVar
 
 import pyarrow as pa
@@ -28,17 +30,20 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
+from datahub_hyperjoin.spark.files.dialects import Rewrite, find_dialect
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat, format_of
 from datahub_hyperjoin.spark.files.header import (
-    find_delimiter,
+    csv_options,
     name_first_column,
     note_names,
     number_columns,
     read_header,
     split_titles,
 )
+from datahub_hyperjoin.spark.files.ragged import RaggedRows
 from datahub_hyperjoin.spark.files.stored import DataPath, DecompressedFile, path_of
+from datahub_hyperjoin.spark.objects import batch_of
 
 TEXT = ".txt"
 """The ending of both delimited text and prose."""
@@ -55,11 +60,8 @@ class DelimitedText(FileFormat):
 
     may_be_compressed = True
     delimiter: ClassVar[str | None] = None
-    """Character between fields if the recipe names none; None to detect it in each file."""
-
-    def dialect_of(self, file: File) -> Dialect:
-        """Return a file's dialect, as far as the recipe and the format determine it."""
-        return replace(file.dialect, delimiter=file.dialect.delimiter or self.delimiter)
+    """Character between fields that the ending of a file's name promises; None if it promises
+    none. The content decides."""
 
     def recognises(self, path: DataPath, dialect: Dialect) -> bool:
         """Return whether the beginning of a file is a header and rows, and not prose."""
@@ -72,7 +74,12 @@ class DelimitedText(FileFormat):
 
     def read_range(self, file: File, part: ByteRange | None, paths: Paths) -> TableStream:
         """Open a file, or a byte range that `align_to_rows` has found."""
-        return read_delimited(path_of(file), paths, self.dialect_of(file), part)
+        return read_delimited(path_of(file), paths, file.dialect, part, hint=self.delimiter)
+
+    def layout_of(self, file: File) -> "DelimitedLayout":
+        """Find the layout of a file."""
+        with DecompressedFile(path_of(file)) as opened:
+            return _layout(TextStream(opened, file.dialect), None, file.dialect, self.delimiter)
 
     def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
         """List a call that guesses types, then calls that read text in different encodings."""
@@ -138,9 +145,12 @@ class DelimitedLayout:
     """The dialect, title lines, header and chosen columns of a delimited text file."""
 
     dialect: Dialect
+    rewrite: Rewrite | None
     titles: str
     names: list[str | None]
     columns: tuple[Column, ...]
+    rows: list[list[str]]
+    """The first rows, which show how to mend others."""
 
 
 def read_delimited(
@@ -148,11 +158,13 @@ def read_delimited(
     paths: Paths,
     dialect: Dialect = DEFAULT_DIALECT,
     part: ByteRange | None = None,
+    *,
+    hint: str | None = None,
 ) -> TableStream:
     """Open delimited text, such as CSV, or a byte range of it that `align_to_rows` has found."""
     with ExitStack() as opened:
         stream = TextStream(opened.enter_context(DecompressedFile(path)), dialect)
-        layout = _layout(stream, paths, dialect)
+        layout = _layout(stream, paths, dialect, hint)
         if not part:
             # From here on, the returned stream closes the file.
             opened.pop_all()
@@ -161,6 +173,7 @@ def read_delimited(
         if part:
             return RangeText(path, part)
         again = TextStream(DecompressedFile(path), layout.dialect, stream.notes)
+        again.rewrite(layout.rewrite)
         again.skip(layout.titles)
         return again
 
@@ -169,18 +182,14 @@ def read_delimited(
     return TableStream(layout.columns, batches, text.notes, extent)
 
 
-def find_layout(
-    path: DataPath, paths: Paths, dialect: Dialect = DEFAULT_DIALECT
+def _layout(
+    stream: TextStream, paths: Paths, dialect: Dialect, hint: str | None
 ) -> DelimitedLayout:
-    """Find the delimiter, title lines, header and requested columns of a delimited text file."""
-    with DecompressedFile(path) as file:
-        return _layout(TextStream(file, dialect), paths, dialect)
-
-
-def _layout(stream: TextStream, paths: Paths, dialect: Dialect) -> DelimitedLayout:
     """Skip the title lines of delimited text, and find its layout and the requested columns."""
-    head, notes = stream.head(), stream.notes
-    dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
+    notes = stream.notes
+    dialect, rewrite = find_dialect(stream.head(), dialect, hint)
+    stream.rewrite(rewrite)
+    head = stream.head()
     titles, examined = split_titles(head, dialect)
     if titles:
         notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
@@ -197,23 +206,24 @@ def _layout(stream: TextStream, paths: Paths, dialect: Dialect) -> DelimitedLayo
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:
         raise UnreadableTableError.without_names()
-    return DelimitedLayout(dialect, titles, names, chosen)
+    return DelimitedLayout(dialect, rewrite, titles, names, chosen, rows)
 
 
 def _with_long_rows(
     opens: Sequence[Callable[[], _Text]], layout: DelimitedLayout, extent: RowEstimate
 ) -> Batches:
     """Yield the rows of a text; if a row is too long for a block, retry with larger blocks."""
-    # The retry reads the text from its beginning, but yields no row again.
-    returned = 0
+    # The retry reads the text from its beginning, but yields no row again. Rows that are mended
+    # follow the others of their block, so that they are counted apart.
+    returned = {True: 0, False: 0}
     for block, opened in zip((_BLOCK, _LARGEST_BLOCK), opens, strict=True):
-        rows = 0
+        rows = {True: 0, False: 0}
         try:
-            for batch in _batches(opened(), layout, extent, block):
-                rows += len(batch)
-                if rows >= returned:
-                    yield batch.slice(len(batch) - (rows - returned))
-                    returned = rows
+            for is_mended, batch in _batches(opened(), layout, extent, block):
+                rows[is_mended] += len(batch)
+                if (new := rows[is_mended] - returned[is_mended]) >= 0:
+                    yield batch.slice(len(batch) - new)
+                    returned[is_mended] = rows[is_mended]
         except pa.ArrowInvalid as error:
             if _LONG_ROW not in str(error):
                 raise UnreadableTableError.because(str(error).splitlines()[0]) from error
@@ -223,34 +233,49 @@ def _with_long_rows(
             return
 
 
-def _batches(stream: _Text, layout: DelimitedLayout, extent: RowEstimate, block: int) -> Batches:
-    """Read the rows as Arrow batches, and add a note about skipped rows."""
-    skipped = rows = 0
+def _batches(
+    stream: _Text, layout: DelimitedLayout, extent: RowEstimate, block: int
+) -> Iterator[tuple[bool, pa.RecordBatch]]:
+    """Read the rows as Arrow batches, those of irregular rows apart, and add notes about these."""
+    irregular: list[str] = []
+    ragged = RaggedRows.beside(len(layout.names), layout.rows, str(layout.dialect.delimiter))
 
-    def skip(_: pa.csv.InvalidRow) -> str:
-        nonlocal skipped
-        skipped += 1
+    def keep(row: pa.csv.InvalidRow) -> str:
+        irregular.append(row.text)
         return "skip"
 
+    rows, notes = 0, list[str]()
     try:
         with stream, _source(stream) as source:
-            batches = _open(source, layout, skip, block)
-            for blocks, batch in enumerate(batches, start=1):
-                rows += len(batch)
-                # Each batch is one block; the blocks left have about as many rows each.
-                extent.rows = rows * max(1.0, stream.size() / block / blocks)
-                yield batch.rename_columns([column.path for column in layout.columns])
-    except pa.ArrowInvalid as error:
-        if _LONG_ROW in str(error):
-            skipped = 0  # the file is read again
-        raise
+            batches = _open(source, layout, keep, block)
+            for blocks, batch in enumerate(chain(batches, [None]), start=1):
+                both = [(False, batch), (True, _mended(irregular, layout, ragged))]
+                for is_mended, each in both:
+                    if each:
+                        rows += len(each)
+                        # Each batch is one block; the blocks left have about as many rows each.
+                        extent.rows = rows * max(1.0, stream.size() / block / blocks)
+                        yield is_mended, each.rename_columns([c.path for c in layout.columns])
+                irregular.clear()
+        notes = ragged.notes()
     finally:
-        if skipped:
-            stream.notes.append(
-                f"skipped rows with more or fewer fields than the header: {skipped}"
-            )
-    if skipped and not rows and isinstance(stream, TextStream):
-        raise UnreadableTableError.ragged(skipped)
+        stream.notes += notes
+    if notes and not rows and isinstance(stream, TextStream):
+        raise UnreadableTableError.ragged(ragged.skipped)
+
+
+def _mended(
+    lines: Sequence[str], layout: DelimitedLayout, ragged: RaggedRows
+) -> pa.RecordBatch | None:
+    """Return a batch of the rows that could be mended; None if there are none."""
+    if not lines:
+        return None
+    options = csv_options(layout.dialect)
+    rows = (next(csv.reader(io.StringIO(line, newline=""), **options), [""]) for line in lines)
+    kept = [row for row in map(ragged.mend, rows) if row]
+    paths = [column.path for column in layout.columns]
+    values: list[list[object]] = [[row[c.position] or None for row in kept] for c in layout.columns]
+    return batch_of(paths, values, rows=len(kept))
 
 
 def _source(stream: _Text) -> io.BufferedReader | pa.BufferReader:
@@ -314,9 +339,10 @@ def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
     if "\0" in head:
         return False
     try:
-        dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
+        dialect, rewrite = find_dialect(head, dialect)
     except TableError:
         return False
+    head = rewrite(head) if rewrite else head
     _, rows = split_titles(head, dialect)
     if len(rows) < _FEWEST_ROWS:
         return False

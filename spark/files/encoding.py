@@ -11,7 +11,8 @@ Python's decoders do the conversion; this module chooses the decoder:
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import groupby
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.byte_ranges import is_utf8
+from datahub_hyperjoin.spark.files.dialects import CONTROLS
 from datahub_hyperjoin.spark.files.stored import BlockStream, DecompressedFile
 
 _BLOCK = 1 << 20
@@ -33,6 +35,14 @@ _BYTE_ORDER_MARKS = (
 # Texts may hold 0x1A, which ends files of DOS, and 0x1B, which begins escape sequences.
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 _MOST_CONTROLS = 0.01
+_HIGH_BYTES = {
+    "utf-16-le": (1, 3),
+    "utf-16-be": (0, 2),
+    "utf-32-le": (1, 2, 3),
+    "utf-32-be": (0, 1, 2),
+}
+"""Of four bytes, those that are zero in characters of ASCII."""
+_FEWEST_ZEROS = 0.1
 _BYTES_EXAMINED = 1 << 12
 _TITLES = {"cp1252": "Windows-1252 (Latin-1)"}
 
@@ -54,11 +64,14 @@ class TextStream(BlockStream):
         self._is_ascii = True
         self._has_ended = False
         self._quotes = 0
+        self._rewrite: Callable[[str], str] | None = None
+        self._cut = b""
         block = raw.read(_BLOCK)
         self.is_short = len(block) < _BLOCK
         if not block:
             raise EmptyTableError.without_content()
         marked = next((name for mark, name in _BYTE_ORDER_MARKS if block.startswith(mark)), None)
+        marked = marked or (None if dialect.encoding else _wide_encoding(block[:_BYTES_EXAMINED]))
         self._encoding = marked or codecs.lookup(dialect.encoding or "utf-8").name
         self._is_given = dialect.encoding is not None
         self._is_detected = False
@@ -82,6 +95,20 @@ class TextStream(BlockStream):
     def head(self) -> str:
         """Return the first block as text, without advancing the stream."""
         return self._ready.decode("utf-8")
+
+    def rewrite(self, rewrite: Callable[[str], str] | None) -> None:
+        """Rewrite all lines, from the first block on."""
+        self._rewrite = rewrite
+        self._ready = self._rewritten(self._ready)
+
+    def _rewritten(self, block: bytes) -> bytes:
+        if not self._rewrite:
+            return block
+        # Lines are rewritten as a whole.
+        block = self._cut + block
+        end = len(block) if self._has_ended else block.rfind(b"\n") + 1
+        block, self._cut = block[:end], block[end:]
+        return self._rewrite(block.decode()).encode()
 
     def skip(self, text: str) -> None:
         """Skip the given text, which is the beginning of the first block."""
@@ -111,7 +138,7 @@ class TextStream(BlockStream):
         if self._has_ended and self._quotes % 2:
             self._note("a quote is never closed: rows after it may be missing")
         # Arrow misses a last line without a line break, and ignores a blank last line.
-        return self._to_utf8(block) + b"\n" * self._has_ended
+        return self._rewritten(self._to_utf8(block) + b"\n" * self._has_ended)
 
     def _to_utf8(self, block: bytes) -> bytes:
         """Convert a block of the file to UTF-8."""
@@ -119,8 +146,6 @@ class TextStream(BlockStream):
         # end of a block cuts. A block of ASCII that follows no such bytes is UTF-8 already, and is
         # not decoded.
         if self._starts_as_utf8 and b"\0" in block:
-            if block.count(b"\0") > _MOST_CONTROLS * len(block):
-                raise UnreadableTableError.not_text()
             self._note("null characters were removed")
             block = block.replace(b"\0", b"")
         # The end of the block before may have cut a character in two.
@@ -160,15 +185,45 @@ class TextStream(BlockStream):
 
 
 def _refuse_binary(block: bytes, delimiter: bytes) -> None:
+    # Null characters are removed: programs pad fields and files with them.
+    block = block.replace(b"\0", b"")
     controls = bytes({*_CONTROLS} - {*delimiter})
-    if len(block) - len(block.translate(None, controls)) <= _MOST_CONTROLS * len(block):
+    if block and _without(block, controls) <= _MOST_CONTROLS * len(block):
         return
     # Values may hold control characters; names only if these are delimiters or no text at all.
-    header = block.lstrip(b"\r\n").split(b"\n", 1)[0]
-    is_odd = len(header.translate(None, controls)) < len(header)
+    header, _, rows = block.lstrip(b"\r\n").partition(b"\n")
+    between = bytes(
+        each for each in CONTROLS.encode() if 0 < header.count(each) == _each(rows, each)
+    )
+    is_odd = _without(header, bytes({*controls} - {*between})) > 0
     decoder = codecs.getincrementaldecoder("utf-8")()
-    if is_odd or not is_utf8(block, decoder) or block.count(b"\0") > _MOST_CONTROLS * len(block):
+    if is_odd or not block or not is_utf8(block, decoder):
         raise UnreadableTableError.not_text()
+
+
+def _without(block: bytes, characters: bytes) -> int:
+    """Count the given characters in a block."""
+    return len(block) - len(block.translate(None, characters))
+
+
+def _each(rows: bytes, character: int) -> int:
+    """Return how often a character occurs in the first of the rows."""
+    return rows.partition(b"\n")[0].count(character)
+
+
+def _wide_encoding(block: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 if every second or fourth byte shows it."""
+    # Digits, delimiters and line ends begin with a zero byte in text of any language.
+    zeros = [block[at::4].count(0) for at in range(4)]
+    characters = len(block) // 4
+    for encoding, high in _HIGH_BYTES.items():
+        low = [at for at in range(4) if at not in high]
+        has_zeros = all(zeros[at] >= _FEWEST_ZEROS * characters for at in high)
+        if characters and has_zeros and not any(zeros[at] for at in low):
+            with suppress(UnicodeError):
+                text = codecs.getincrementaldecoder(encoding)().decode(block).encode()
+                return encoding if text and not _without(text, _CONTROLS) else None
+    return None
 
 
 def _count(block: bytes, char: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Find the delimiter, the title lines and the header of a text or sheet, and name its columns.
+"""Find the title lines and the header of a text or sheet, and name its columns.
 
 R and pandas write the names of rows as a first column without a name, or, with R's `write.table`,
 without a field in the header at all. Such a column gets a name, because it is often the key.
@@ -10,12 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Any
 
-from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.locations import Dialect
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 
 ROW_NAME = "row_name"
@@ -68,7 +67,7 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     is_apart = in_cells or not all(filled[:start])
     fullest = max(filled[:start])
     has_title = is_apart and (fullest == 1 or _TITLE_SHARE * fullest <= widest)
-    names = [name for name in rows[start] if _is_number(name) and not _YEAR.fullmatch(name.strip())]
+    names = [name for name in rows[start] if is_number(name) and not _YEAR.fullmatch(name.strip())]
     return start if (has_title and not names) or _has_numbers(rows[start], body) else 0
 
 
@@ -105,7 +104,11 @@ def name_first_column(
     names = [*names, *_blank_ends(names, rows)]
     longer = sum(len(row) == len(names) + 1 for row in rows)
     # One row that is longer than the header is a fault of the row.
-    is_missing = len(rows) > 1 and longer >= _MOST_OF_ROWS * len(rows)
+    is_missing = (
+        len(rows) > 1
+        and longer >= _MOST_OF_ROWS * len(rows)
+        and not _is_last_divided(names, rows, total or len(rows))
+    )
     header = ["", *names] if is_missing else names
     whole = [row for row in rows if len(row) == len(header)]
     named = [
@@ -119,6 +122,25 @@ def name_first_column(
 
 def _has_values(rows: Sequence[Sequence[str]], at: int) -> bool:
     return any(row[at].strip() for row in rows)
+
+
+_KEY_NAME = re.compile(
+    r"(?i:(.*[ _.-])?(id|no|nr|num|number|code|key|uuid|guid))|.*[a-z](Id|ID|No|Nr)"
+)
+
+
+def _is_last_divided(names: Sequence[str], rows: Sequence[Sequence[str]], total: float) -> bool:
+    """Return whether rows have a field more because a delimiter divides their last one."""
+    longer = [row for row in rows if len(row) == len(names) + 1]
+    firsts, seconds, *_ = [*zip(*longer, strict=True), ()]
+    if any(map(is_number, (field for row in longer for field in row[-2:]))):
+        return False
+    is_key = len({*firsts}) == len(firsts)
+    return (
+        (all(row[-1].startswith(" ") for row in longer) and not seconds[0].startswith(" "))
+        or (all(map(str.isdecimal, firsts)) and is_key and not _number_rows(firsts, total))
+        or (is_key and len({*seconds}) < len(seconds) and _KEY_NAME.fullmatch(names[0]) is not None)
+    )
 
 
 def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -153,19 +175,19 @@ def note_names(
         named.append(
             f"skipped columns without a name, which are empty or number the rows: {left_out}"
         )
-    return named + ([ROW_AS_HEADER] if _is_row(header, rows) else [])
+    return named + ([ROW_AS_HEADER] if is_row(header, rows) else [])
 
 
-def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the header looks like a row of values."""
     # Such a header has a number above each column of numbers. Years may name columns, and so may
     # numbers at equal distances, such as the days of a month.
     # Nearly all headers end here, without a look at the values.
-    if not any(map(_is_number, header)):
+    if not any(map(is_number, header)):
         return False
     columns = [*zip(header, *(row for row in rows if len(row) == len(header)), strict=True)]
-    of_numbers = [name.strip() for name, *values in columns if _are_numbers(values)]
-    if len(columns) < _FEWEST_CELLS or not of_numbers or not all(map(_is_number, of_numbers)):
+    of_numbers = [name.strip() for name, *values in columns if are_numbers(values)]
+    if len(columns) < _FEWEST_CELLS or not of_numbers or not all(map(is_number, of_numbers)):
         return False
     # Python refuses to convert thousands of digits to `int`.
     whole = [Decimal(name) for name in of_numbers if name.isascii() and name.isdigit()]
@@ -183,7 +205,7 @@ def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> 
         len(names) >= _MOST_OF_NAMES * widest
         and len({*names}) == len(names)
         and as_wide >= _MOST_OF_ROWS * len(body)
-        and not _is_number(names[0])
+        and not is_number(names[0])
     )
 
 
@@ -191,17 +213,19 @@ def _has_numbers(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Return whether any column has numbers below a name that is not a number."""
     columns = zip(header, *(row for row in body if len(row) == len(header)), strict=True)
     return any(
-        name.strip() and not _is_number(name) and _are_numbers(values) for name, *values in columns
+        name.strip() and not is_number(name) and are_numbers(values) for name, *values in columns
     )
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, in the notation of any country."""
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
-def _are_numbers(values: Sequence[str]) -> bool:
+def are_numbers(values: Sequence[str]) -> bool:
+    """Return whether all values that are not blank are numbers."""
     written = [value for value in values if value.strip()]
-    return bool(written) and all(map(_is_number, written))
+    return bool(written) and all(map(is_number, written))
 
 
 def _number_rows(values: Sequence[str], total: float) -> bool:
@@ -218,33 +242,9 @@ def _number_rows(values: Sequence[str], total: float) -> bool:
     return is_numbering or ascending[-1] <= _MOST_OF_TOTAL * total
 
 
-_DELIMITERS = ",;\t|"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_ROWS_EXAMINED = 200
+ROWS_EXAMINED = 200
 _LONG_FIELD = "field larger than field limit"
-
-
-def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
-    r"""Find the character that separates fields, such as a comma or a tab.
-
-    The delimiter is the candidate with the highest score: the number of fields in the header, times
-    the share of rows that have the same number.
-
-    >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
-    ';'
-    >>> find_delimiter("name\napple, red\n")
-    ','
-    """
-    candidates = [char for char in _DELIMITERS if char not in (dialect.quote, dialect.escape)]
-    dialects = {char: replace(dialect, delimiter=char) for char in candidates if char in head}
-    # A character that leaves the header in one piece separates nothing.
-    splitting = [char for char, tried in dialects.items() if len(read_header(head, tried)) > 1]
-    if len(splitting) > 1:
-        return max(splitting, key=lambda char: _score(head, dialects[char]))
-    below = [
-        char for char, tried in dialects.items() if not splitting and split_titles(head, tried)[0]
-    ]
-    return [*splitting, *below, *candidates][0]
 
 
 def read_header(head: str, dialect: Dialect) -> list[str]:
@@ -267,33 +267,33 @@ def split_titles(head: str, dialect: Dialect) -> tuple[str, list[list[str]]]:
     >>> split_titles(text, Dialect(delimiter=","))
     ('Cities; 2024\n\n', [['name', 'land', 'people'], ['Oslo', 'Norway', '7']])
     """
-    rows, is_valid = _examine(head, dialect)
+    rows, is_valid = parse_first_rows(head, dialect)
     if not dialect.header:
-        return "", _without_cut(rows)
+        return "", without_cut(rows)
     titles = "" if is_valid and _is_at_top(head, rows) else _title_lines(head, dialect)
     if titles:
-        rows, _ = _examine(head[len(titles) :], dialect)
-    return titles, _without_cut(rows)
+        rows, _ = parse_first_rows(head[len(titles) :], dialect)
+    return titles, without_cut(rows)
 
 
 def _parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
     """Return an iterator over the fields of each line that is not blank."""
     # This splits lines as `_LINE` does, and many lines in less time.
-    return filter(None, csv.reader(io.StringIO(head, newline=""), **_options(dialect)))
+    return filter(None, csv.reader(io.StringIO(head, newline=""), **csv_options(dialect)))
 
 
-def _examine(head: str, dialect: Dialect) -> tuple[list[list[str]], bool]:
+def parse_first_rows(head: str, dialect: Dialect) -> tuple[list[list[str]], bool]:
     """Parse the first rows that are not blank; also return whether no error ended them."""
     rows: list[list[str]] = []
     with suppress(csv.Error):
-        for row in islice(_parse_rows(head, dialect), _ROWS_EXAMINED + 1):
+        for row in islice(_parse_rows(head, dialect), ROWS_EXAMINED + 1):
             rows.append(row)  # noqa: PERF402 (rows before an error count)
         return rows, True
     return rows, False
 
 
-def _without_cut(rows: list[list[str]]) -> list[list[str]]:
-    # The end of the block may cut the last of several rows.
+def without_cut(rows: list[list[str]]) -> list[list[str]]:
+    """Return the first rows without the last of several, which the end of the block may cut."""
     return rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
 
 
@@ -307,8 +307,8 @@ def _is_at_top(head: str, rows: Sequence[Sequence[str]]) -> bool:
 
 def _title_lines(head: str, dialect: Dialect) -> str:
     """Return the title lines above the header, with the blank lines below them."""
-    lines = [line.group() for line in islice(_LINE.finditer(head), _ROWS_EXAMINED)]
-    reader = csv.reader(lines, **_options(dialect))
+    lines = [line.group() for line in islice(_LINE.finditer(head), ROWS_EXAMINED)]
+    reader = csv.reader(lines, **csv_options(dialect))
     rows, starts = list[list[str]](), list[int]()
     with suppress(csv.Error):
         while (start := reader.line_num) < len(lines):
@@ -319,16 +319,10 @@ def _title_lines(head: str, dialect: Dialect) -> str:
     return "".join(lines[: starts[header]]) if header else ""
 
 
-def _score(head: str, dialect: Dialect) -> float:
-    header, *others = _without_cut(_examine(head, dialect)[0])
-    matching = sum(len(row) == len(header) for row in others)
-    return len(header) * (matching + 1) / (len(others) + 1)
-
-
-def _options(dialect: Dialect) -> dict[str, Any]:
+def csv_options(dialect: Dialect) -> dict[str, Any]:
     """Return the options for Python's CSV parser."""
     return {
-        "delimiter": dialect.delimiter or _DELIMITERS[0],
+        "delimiter": dialect.delimiter or ",",
         "quotechar": dialect.quote or None,
         "quoting": csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
         "escapechar": dialect.escape or None,

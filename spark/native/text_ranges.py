@@ -20,7 +20,7 @@ from datahub_hyperjoin.spark.files.byte_ranges import (
     divide_lines,
     scan_quotes,
 )
-from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, DelimitedText, find_layout
+from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, DelimitedText
 from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, DataPath, bytes_of, path_of
 from datahub_hyperjoin.spark.files.table_parts import FileRange
@@ -74,7 +74,7 @@ def _divide_lines(table: Table) -> _DividedFile | None:
         return None
     path = path_of(file)
     try:
-        layout = find_layout(path, None, format_.dialect_of(file))
+        layout = format_.layout_of(file)
         obstacle = _obstacle(path, layout)
         if not obstacle:
             count = min(max(_FEWEST_RANGES, bytes_of(path) // _RANGE_BYTES), _MOST_RANGES)
@@ -92,6 +92,7 @@ def _obstacle(path: DataPath, layout: DelimitedLayout) -> str:
         "it is compressed": path.suffix.lower() in COMPRESSIONS,
         "it has an escape character": layout.dialect.escape != "",
         "its encoding is given": layout.dialect.encoding is not None,
+        "its lines are rewritten": layout.rewrite is not None,
         "it has lines above the header": layout.titles != "",
     }
     return next((reason for reason, is_met in obstacles.items() if is_met), "")

@@ -57,6 +57,22 @@ def test_a_character_cut_by_the_end_of_the_file_is_replaced() -> None:
     assert (text, notes) == ("é\ufffd\n", ["bytes that are not UTF-8 were replaced by \ufffd"])
 
 
-def test_a_zero_byte_far_into_a_file_is_rejected() -> None:
-    with pytest.raises(UnreadableTableError, match="its bytes are not text"):
-        read(b"x" * (1 << 21) + b"\0")
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("city", ["Köln", "Москва", "東京"])
+def test_wide_encodings_need_no_byte_order_mark(encoding: str, city: str) -> None:
+    text = "id,city\r\n" + f"17,{city}\r\n" * 99
+    note = f"not UTF-8: read as {encoding.upper()}"
+    assert read(text.encode(encoding)) == (text + "\n", [note])
+
+
+@pytest.mark.parametrize(
+    "content", [b"id\0\0,city\0\n1\0\0\0,Oslo\n", b"id,city\n1,Oslo\n" + b"\0" * 999]
+)
+def test_null_characters_that_fill_fields_or_a_file_are_removed(content: bytes) -> None:
+    assert read(content) == ("id,city\n1,Oslo\n\n", ["null characters were removed"])
+
+
+def test_other_control_characters_are_no_text() -> None:
+    for content in (b"PK\3\4\0\0\0", b"\0" * 9, b"\0\1\0\1", b"a\2b\n" * 9):
+        with pytest.raises(UnreadableTableError, match="its bytes are not text"):
+            read(content)

@@ -119,7 +119,7 @@ def test_a_cell_over_sixteen_megabytes_is_cut(make_table: MakeTable, quote: str)
     assert rows[9]["text"] == "1" * (1 << 20)
     assert {rows[at]["text"] for at in (0, 8, 10)} == {"short"}
     assert notes == [
-        "skipped rows with more or fewer fields than the header: 1",
+        "skipped lines that are no rows, with more or fewer fields than the header: 1",
         "values longer than 1048576 characters, which were cut: 1",
     ]
 

@@ -72,7 +72,7 @@ def test_a_table_that_cannot_be_used_does_not_affect_the_others(
 @pytest.mark.parametrize(
     ("name", "content", "columns", "note"),
     [
-        ("ragged.csv", "a,b\n1,2\n3\n", 2, "skipped rows with more or fewer fields"),
+        ("ragged.csv", "a,b\n1,2\n3\n", 2, "rows with fewer fields than the header"),
         ("latin.csv", "city\nKöln\n".encode("latin-1"), 1, "not UTF-8: read as Windows-1252"),
         ("wide16.csv", "city\nKöln\n".encode("utf-16"), 1, "not UTF-8: read as UTF-16"),
         ("twice.csv", "a,b,b\n1,2,3\n", 3, "columns of one name are numbered: 'b_2'"),

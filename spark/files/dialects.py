@@ -1,0 +1,203 @@
+"""Find the delimiter and the quote of delimited text, and mend text that no CSV parser reads.
+
+Runs of spaces or a doubled character may separate fields, and a space may precede a quote. Such
+text is rewritten on its way to the parser, so that a single character separates its fields.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.spark.files.header import (
+    ROWS_EXAMINED,
+    are_numbers,
+    is_number,
+    parse_first_rows,
+    read_header,
+    split_titles,
+    without_cut,
+)
+
+Rewrite = Callable[[str], str]
+"""A function that rewrites whole lines of a text."""
+
+CONTROLS = "\x01\x1f"
+"""Control characters that separate fields: in files of Hive, and by the standard of ASCII."""
+_USUAL = ",;\t|"
+_RARE = f"^~:{CONTROLS}"
+_REGULAR = 0.9
+"""Least share of rows with as many fields as the header. Below it, a rarer reading is tried."""
+_FEWEST_FIELDS, _FEWEST_WORDS = 2, 3
+"""Least number of columns, and of columns between single spaces: two words may be a name."""
+_SINGLE_QUOTE = "'"
+
+
+def find_dialect(
+    head: str, dialect: Dialect = DEFAULT_DIALECT, hint: str | None = None
+) -> tuple[Dialect, Rewrite | None]:
+    """Find what a dialect leaves open, and how to rewrite the text if no dialect describes it.
+
+    The delimiter `hint` is what the name of the file promises.
+    """
+    rewrite: Rewrite | None = None
+    if not dialect.delimiter:
+        dialect = replace(dialect, delimiter=find_delimiter(head, dialect, hint))
+        if rewritten := _between_spaces(head, dialect) or _between_pairs(head, dialect):
+            dialect, rewrite = rewritten
+            head = rewrite(head)
+    if dialect.quote == DEFAULT_DIALECT.quote and _has_single_quotes(head, dialect):
+        dialect = replace(dialect, quote=_SINGLE_QUOTE)
+    return dialect, rewrite or _without_space_before_quotes(head, dialect)
+
+
+def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT, hint: str | None = None) -> str:
+    r"""Find the character that separates fields, such as a comma or a tab.
+
+    The delimiter is the candidate with the highest score: the number of fields in the header, times
+    the share of rows that have the same number.
+
+    >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
+    ';'
+    >>> find_delimiter("name\napple, red\n"), find_delimiter("a^b\n1^2\n")
+    (',', '^')
+    """
+    usual = _candidates(_USUAL, head, dialect)
+    # A character that leaves the header in one piece separates nothing.
+    splitting = [char for char, tried in usual.items() if len(read_header(head, tried)) > 1]
+    if hint in splitting or (hint in usual and split_titles(head, usual[hint])[0]):
+        return str(hint)
+    best = max(splitting, key=lambda char: _score(head, usual[char])) if len(splitting) > 1 else ""
+    found = [*([best] if best else splitting)]
+    first = head.lstrip("\r\n").partition("\n")[0]
+    rare = _candidates(_RARE, first, dialect)
+    if rare or hint:
+        found = [char for char in found if _is_regular(head, usual[char])] or found * (not hint)
+        is_sure = any(_is_regular(head, usual[char]) for char in found)
+        fitting = [char for char, tried in rare.items() if _is_regular(head, tried)]
+        if fitting and not is_sure:
+            return max(fitting, key=lambda char: _score(head, rare[char]))
+    below = [char for char, tried in usual.items() if not found and split_titles(head, tried)[0]]
+    others = [char for char in _USUAL if char not in (dialect.quote, dialect.escape)]
+    return [*found, *below, *([hint] if hint else []), *others][0]
+
+
+def _candidates(characters: str, text: str, dialect: Dialect) -> dict[str, Dialect]:
+    """Return the dialect with each of the characters that occur in a text."""
+    taken = (dialect.quote, dialect.escape)
+    return {c: replace(dialect, delimiter=c) for c in characters if c in text and c not in taken}
+
+
+def _score(head: str, dialect: Dialect) -> float:
+    header, *others = _first_rows(head, dialect)
+    matching = sum(len(row) == len(header) for row in others)
+    return len(header) * (matching + 1) / (len(others) + 1)
+
+
+def _is_regular(head: str, dialect: Dialect) -> bool:
+    return _share(_first_rows(head, dialect)) >= _REGULAR
+
+
+def _first_rows(head: str, dialect: Dialect) -> list[list[str]]:
+    return without_cut(parse_first_rows(head, dialect)[0])
+
+
+def _share(rows: Sequence[Sequence[str]]) -> float:
+    """Return the share of rows with as many fields as the header; 0 if that has a single one."""
+    if len(rows) < 2 or len(rows[0]) < _FEWEST_FIELDS:  # noqa: PLR2004 (header and one row)
+        return 0.0
+    return sum(len(row) == len(rows[0]) for row in rows[1:]) / (len(rows) - 1)
+
+
+_QUOTED = r'"(?:[^"]|"")*"'
+_WORD = re.compile(rf"{_QUOTED}|[^ ]+")
+_WIDE_GAP = re.compile(r" {2,}")
+_ALL_GAPS = re.compile(rf"({_QUOTED})| +")
+_EDGES = re.compile(r"^ +| +(?=\r?$)", re.MULTILINE)
+
+
+def _between_spaces(head: str, dialect: Dialect) -> tuple[Dialect, Rewrite] | None:
+    """Return how to read fields between runs of spaces, if nothing else separates any."""
+    first = head.lstrip("\r\n").partition("\n")[0]
+    if " " not in first.strip() or str(dialect.delimiter) in first or "\t" in head:
+        return None
+    if len(read_header(head, dialect)) >= _FEWEST_FIELDS:
+        return None
+    lines = [line.strip() for line in _lines(head)]
+    tabs = replace(dialect, delimiter="\t")
+    if _is_even([_WIDE_GAP.split(line) for line in lines]):
+        return tabs, partial(_with_tabs, _WIDE_GAP)
+    rows = [_WORD.findall(line) for line in lines]
+    if not _is_even(rows):
+        return None
+    names, *body = rows
+    below = zip(names, *(row for row in body if len(row) == len(names)), strict=True)
+    has_numbers = any(not is_number(name) and are_numbers(cells) for name, *cells in below)
+    if len(body[0]) < _FEWEST_WORDS and not has_numbers:
+        return None
+    return tabs, partial(_with_tabs, _ALL_GAPS)
+
+
+def _with_tabs(gaps: re.Pattern[str], text: str) -> str:
+    return gaps.sub(lambda gap: (gap.re.groups and gap[1]) or "\t", _EDGES.sub("", text))
+
+
+def _between_pairs(head: str, dialect: Dialect) -> tuple[Dialect, Rewrite] | None:
+    """Return how to read fields between doubled characters, as in `1::1193::5`."""
+    pair = str(dialect.delimiter) * 2
+    rows = [line.split(pair) for line in _lines(head)] if pair in head.partition("\n")[0] else []
+    if not rows or not _is_even(rows) or not all(rows[0]) or dialect.delimiter == ",":
+        return None
+    return replace(dialect, delimiter="\x1f"), lambda text: text.replace(pair, "\x1f")
+
+
+def _lines(head: str) -> list[str]:
+    """Return the first lines that are not blank, without one that the end of the block may cut."""
+    lines = head.split("\n", ROWS_EXAMINED)[:-1]
+    return [line.removesuffix("\r") for line in lines if line.strip()]
+
+
+def _is_even(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether nearly all rows have as many fields, and the header has them or one less."""
+    if len(rows) < 2:  # noqa: PLR2004 (header and one row)
+        return False
+    usual, times = Counter(map(len, rows[1:])).most_common(1)[0]
+    is_header = len(rows[0]) == usual or len(rows[0]) == usual - 1 >= _FEWEST_FIELDS
+    return usual >= _FEWEST_FIELDS and is_header and times >= _REGULAR * (len(rows) - 1)
+
+
+def _has_single_quotes(head: str, dialect: Dialect) -> bool:
+    """Return whether nearly all rows have fields in single quotes."""
+    between = re.escape(str(dialect.delimiter))
+    if _SINGLE_QUOTE not in head or _SINGLE_QUOTE in (dialect.delimiter, dialect.escape):
+        return False
+    quoted = re.compile(rf"(?:^|{between})'(?:[^']|'')*'(?={between}|$)")
+    lines = _lines(head)[1:]
+    if not lines or sum(map(bool, map(quoted.search, lines))) < _REGULAR * len(lines):
+        return False
+    tried = replace(dialect, quote=_SINGLE_QUOTE)
+    as_is, single = (_first_rows(head, each) for each in (dialect, tried))
+    return _share(single) >= _share(as_is)
+
+
+def _without_space_before_quotes(head: str, dialect: Dialect) -> Rewrite | None:
+    """Return how to remove the spaces before quotes, if more rows then are like the header."""
+    between, quote = re.escape(str(dialect.delimiter)), dialect.quote
+    if (
+        not quote
+        or dialect.escape
+        or dialect.delimiter == " "
+        or f"{dialect.delimiter} " not in head
+    ):
+        return None
+    if not re.search(rf"{between} +{quote}", head):
+        return None
+    inside = rf"{quote}(?:[^{quote}]|{quote}{quote})*{quote}"
+    spaces = re.compile(rf"({inside})|(?<={between}) +(?={quote})")
+    rewrite: Rewrite = partial(spaces.sub, lambda found: found[1] or "")
+    as_is, mended = (
+        without_cut(parse_first_rows(text, dialect)[0]) for text in (head, rewrite(head))
+    )
+    return rewrite if _share(mended) >= _share(as_is) else None
