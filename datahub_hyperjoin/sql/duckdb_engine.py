@@ -271,8 +271,8 @@ class DuckDbEngine(SqlEngine):
         ):
             places = dict.fromkeys(places)
         members = {path: _members(path, at, [*types]) for path, at in places.items()}
-        # An object of columns is one row of lists for DuckDB.
-        if any(types[first].endswith("[]") for first, *_ in members.values()):
+        # An object of columns is one row of lists or objects for DuckDB.
+        if any(_is_nested(types[first], inner) for first, *inner in members.values()):
             raise TableUnavailableError.in_system(reading.name, DUCKDB.title)
         tops = dict.fromkeys(DUCKDB.write(name_in_sql(first)) for first, *_ in members.values())
         # People's statement reads all columns of all rows, where a guess may turn out to be wrong.
@@ -325,6 +325,10 @@ def _members(path: str, place: int | None, names: Sequence[str]) -> tuple[str, .
     name = max(starts, key=len)
     inner = path.removeprefix(name).removeprefix(".")
     return (name, *(inner.split(".") if inner else ()))
+
+
+def _is_nested(kind: str, inner: Sequence[str]) -> bool:
+    return kind.endswith("[]") or (not inner and kind.startswith(("STRUCT", "MAP")))
 
 
 def _is_made_of(name: str, path: str) -> bool:

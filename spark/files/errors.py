@@ -63,7 +63,7 @@ class NoTableInJsonError(UnreadableTableError):
     @classmethod
     def but_several(cls, names: Sequence[str]) -> Self:
         listed = name_some([*map(repr, names)])
-        return cls.because(f"it holds several arrays, {listed}, which are a table each")
+        return cls(f"cannot be read: it holds several tables, {listed}. Write each to its own file")
 
     @classmethod
     def but_metadata(cls) -> Self:

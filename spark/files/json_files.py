@@ -1,9 +1,9 @@
-"""Read JSON: one object to a line, an array of objects, or an object of arrays.
+"""Read JSON: one object to a line, an array of objects, or an object that holds a table.
 
 Arrow reads JSON Lines. Those that it cannot read are read line by line, which takes several times
 as long; but only lines that are not objects are lost, and a key may have values of several types.
 An array is parsed element by element, so its size does not matter. An object is parsed as a whole:
-it is a table if its members are the columns, or if one of them is an array of the rows.
+`objects_of` finds its table.
 """
 
 import codecs
@@ -13,11 +13,12 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 from datahub_hyperjoin.locations import File
@@ -28,11 +29,11 @@ from datahub_hyperjoin.spark.columns import (
     RowEstimate,
     TableStream,
     choose_columns,
-    readable_paths,
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError, TooDeepError, UnreadableTableError
 from datahub_hyperjoin.spark.files.errors import NoTableInJsonError
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat
+from datahub_hyperjoin.spark.files.json_objects import JsonObject, objects_of
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns
 from datahub_hyperjoin.spark.files.stored import DataPath, DecompressedFile, path_of
 from datahub_hyperjoin.spark.objects import batch_of
@@ -92,9 +93,11 @@ def _codes(text: bytes) -> npt.NDArray[np.uint8]:
     return np.frombuffer(text, np.uint8) | np.uint8(0x20)
 
 
-_JsonObject = Mapping[str, object]
-_Block = Sequence[_JsonObject | bytes | None]
+_Block = Sequence[JsonObject | bytes | None]
 """Objects, and what stands for lines that are too long, or for what is no object."""
+
+_Keys = Mapping[str, str]
+"""For each column to read, the keys that lead to its values, joined by dots."""
 
 _LONGEST = 1 << 26
 """Maximum length of a line that is parsed, in bytes. A longer one is skipped."""
@@ -135,7 +138,7 @@ def _columns_of_lines(path: DataPath) -> list[Column]:
     return _columns_of_objects(objects) if len(objects) * 2 >= len(lines) else []
 
 
-def _columns_of_objects(objects: Iterable[_JsonObject]) -> list[Column]:
+def _columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
     """List the columns that JSON objects contain, in the order in which they appear."""
     opaque: dict[str, bool] = {}
     for each in objects:
@@ -162,7 +165,7 @@ def _line_blocks(path: DataPath, extent: RowEstimate) -> Iterator[_Block]:
 
 
 def _read_objects(
-    blocks: Iterable[_Block], paths: Sequence[str], notes: list[str], what: str, *, after: int = 0
+    blocks: Iterable[_Block], keys: _Keys, notes: list[str], what: str, *, after: int = 0
 ) -> Batches:
     """Read the objects of all blocks but the first `after`, and note what is none."""
     skipped = long = rows = 0
@@ -174,7 +177,7 @@ def _read_objects(
             new = objects[max(0, after - rows) :]
             rows += len(objects)
             if new:
-                yield _batch_of_objects(new, paths)
+                yield _batch_of_objects(new, keys)
     finally:
         if skipped > long:
             notes.append(f"skipped {what} that are not JSON objects: {skipped - long}")
@@ -182,11 +185,16 @@ def _read_objects(
             notes.append(f"skipped lines longer than {_LONGEST >> 20} MiB: {long}")
 
 
-def _batch_of_objects(objects: Sequence[_JsonObject], paths: Sequence[str]) -> pa.RecordBatch:
+def _keys_of(columns: Sequence[Column], leaves: Sequence[Column]) -> _Keys:
+    """Return the keys of the chosen columns, some of which have other names than their keys."""
+    return {each.path: leaves[each.position].path for each in columns if not each.opaque}
+
+
+def _batch_of_objects(objects: Sequence[JsonObject], keys: _Keys) -> pa.RecordBatch:
     """Convert each object to a row, in which a missing member is null, and so is a list."""
     rows = [dict(_leaves(each)) for each in objects]
-    columns = [[_scalar(row.get(name)) for row in rows] for name in paths]
-    return batch_of(paths, columns, rows=len(rows))
+    columns = [[_scalar(row.get(key)) for row in rows] for key in keys.values()]
+    return batch_of([*keys], columns, rows=len(rows))
 
 
 def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
@@ -214,7 +222,7 @@ def _joined(parts: Sequence[bytes], length: int) -> bytes:
     return _TOO_LONG if length > _LONGEST else b"".join(parts)
 
 
-def _object(line: bytes) -> _JsonObject | None:
+def _object(line: bytes) -> JsonObject | None:
     if _is_deep(line):
         return None
     try:
@@ -224,7 +232,7 @@ def _object(line: bytes) -> _JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
-def _leaves(value: _JsonObject, prefix: str = "") -> Iterator[tuple[str, object]]:
+def _leaves(value: JsonObject, prefix: str = "") -> Iterator[tuple[str, object]]:
     for key, member in value.items():
         if isinstance(member, dict):
             yield from _leaves(member, f"{prefix}{key}.")
@@ -257,7 +265,7 @@ class Json(FileFormat):
 
     name = "json"
     title = "JSON files"
-    suffixes = (".json",)
+    suffixes = (".json", ".geojson")
     may_be_compressed = True
     plain_duckdb_calls = JsonLines.plain_duckdb_calls
 
@@ -277,7 +285,8 @@ def _read_lines_in_blocks(path: DataPath, paths: Paths) -> TableStream:
             raise UnreadableTableError.because(_reason(error)) from error
     columns, notes = choose_columns(leaves, paths)
     extent = RowEstimate()
-    return TableStream(columns, _batches_of_lines(path, columns, notes, extent), notes, extent)
+    batches = _batches_of_lines(path, _keys_of(columns, leaves), notes, extent)
+    return TableStream(columns, batches, notes, extent)
 
 
 @contextmanager
@@ -291,20 +300,32 @@ def _opened_lines(path: DataPath) -> Iterator[tuple[pa.RecordBatchReader, Decomp
 
 
 def _batches_of_lines(
-    path: DataPath, columns: Sequence[Column], notes: list[str], extent: RowEstimate
+    path: DataPath, keys: _Keys, notes: list[str], extent: RowEstimate
 ) -> Batches:
-    paths, rows = readable_paths(columns), 0
+    rows = 0
     try:
         with _opened_lines(path) as (lines, source):
             for blocks, batch in enumerate(lines, start=1):
                 # Each batch is one block; the blocks left have about as many rows each.
                 estimate = max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
                 extent.rows = (rows + len(batch)) * estimate
-                yield flatten(batch, paths)
+                flat = flatten(batch, [*keys])
+                if _is_rounded(flat):
+                    break
+                yield flat
                 rows += len(batch)
+            else:
+                return
     except (pa.ArrowInvalid, TooDeepError) as error:
         notes.append(f"read line by line: {_reason(error)}")
-        yield from _read_objects(_line_blocks(path, extent), paths, notes, "lines", after=rows)
+    yield from _read_objects(_line_blocks(path, extent), keys, notes, "lines", after=rows)
+
+
+def _is_rounded(batch: pa.RecordBatch) -> bool:
+    """Return whether Arrow may have read integers as floats, which do not hold all their digits."""
+    floats = (column for column in batch.columns if pa.types.is_floating(column.type))
+    largest = (pc.max(pc.abs(column)).as_py() for column in floats)
+    return any(each is not None and _EXACT_FLOATS <= each < inf for each in largest)
 
 
 def _reason(error: Exception) -> str:
@@ -326,8 +347,9 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 def _read_object(path: DataPath, paths: Paths) -> TableStream:
     objects = _parse_object(path)
-    columns, notes = choose_columns(_columns_of_objects(objects), paths)
-    batch = _batch_of_objects(objects, readable_paths(columns))
+    leaves = _columns_of_objects(objects)
+    columns, notes = choose_columns(leaves, paths)
+    batch = _batch_of_objects(objects, _keys_of(columns, leaves))
     return TableStream(columns, (each for each in [batch]), notes, RowEstimate(len(objects)))
 
 
@@ -362,16 +384,17 @@ def _read_elements(path: DataPath, paths: Paths) -> TableStream:
         raise NoTableInJsonError.but_values()
     if all(each.keys() >= _METADATA for each in objects):
         raise NoTableInJsonError.but_metadata()
-    columns, notes = choose_columns(_columns_of_objects(objects), paths)
+    leaves = _columns_of_objects(objects)
+    columns, notes = choose_columns(leaves, paths)
     extent = RowEstimate()
     blocks = _element_blocks(path, extent)
-    batches = _read_objects(blocks, readable_paths(columns), notes, "elements")
+    batches = _read_objects(blocks, _keys_of(columns, leaves), notes, "elements")
     return TableStream(columns, batches, notes, extent)
 
 
 def _element_blocks(
     path: DataPath, extent: RowEstimate
-) -> Generator[list[_JsonObject | None], None, None]:
+) -> Generator[list[JsonObject | None], None, None]:
     """Yield the elements of a JSON array in blocks; elements that are not objects become None."""
     # Before each block, the number of rows in `extent` is estimated again.
     decoder, text, rows, characters = _decoder(), "", 0, 0
@@ -394,10 +417,10 @@ def _element_blocks(
                 raise NoTableInJsonError.beyond_size(_LARGEST)
 
 
-def _parse(text: str, *, is_all: bool) -> tuple[list[_JsonObject | None], int]:
+def _parse(text: str, *, is_all: bool) -> tuple[list[JsonObject | None], int]:
     """Return the complete elements at the start of a text, and the position after the last one."""
     # An element that is not an object, or is nested too deeply, becomes None.
-    elements: list[_JsonObject | None] = []
+    elements: list[JsonObject | None] = []
     position = 0
     while True:
         start = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
@@ -418,7 +441,7 @@ def _parse(text: str, *, is_all: bool) -> tuple[list[_JsonObject | None], int]:
         position = end
 
 
-def _parse_object(path: DataPath) -> Sequence[_JsonObject]:
+def _parse_object(path: DataPath) -> Sequence[JsonObject]:
     with DecompressedFile(path) as source:
         text = _decoder().decode(source.read(_LARGEST + 1), final=True)
     if len(text) > _LARGEST:
@@ -429,27 +452,10 @@ def _parse_object(path: DataPath) -> Sequence[_JsonObject]:
     with _translated():
         whole = _DECODER.decode(text)
     # A part of a table may have one line.
-    objects = _objects_of(whole) or [whole] * ("\n" not in text)
+    objects = objects_of(whole) or [whole] * ("\n" not in text)
     if not objects:
         raise NoTableInJsonError.but_object()
     return objects
-
-
-def _objects_of(whole: _JsonObject) -> Sequence[_JsonObject]:
-    """Return the rows of a table that is stored as a single JSON object."""
-    lists = {name: value for name, value in whole.items() if isinstance(value, list)}
-    nested = {
-        name: [each for each in value if isinstance(each, dict)] for name, value in lists.items()
-    }
-    rows = {name: each for name, each in nested.items() if each and len(each) == len(lists[name])}
-    if len(rows) > 1:
-        raise NoTableInJsonError.but_several([*rows])
-    if rows:
-        return next(iter(rows.values()))
-    lengths = {len(value) for value in lists.values()}
-    if len(lists) < len(whole) or len(lengths) != 1 or not any(lengths) or any(nested.values()):
-        return []
-    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
 def _decoder() -> codecs.IncrementalDecoder:

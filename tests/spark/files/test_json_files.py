@@ -47,13 +47,78 @@ def read(tmp_path: Path) -> Read:
         json.dumps(ROWS[0], indent=2) + "\n" + json.dumps(ROWS[1], indent=2),
         json.dumps({"id": ["1", "2"], "city": ["Zürich", "Oslo"]}),
         json.dumps({"type": "cities", "count": 2, "features": ROWS}, indent=1),
+        json.dumps({"id": {"0": "1", "1": "2"}, "city": {"0": "Zürich", "1": "Oslo"}}),
+        json.dumps({"0": ROWS[0], "1": ROWS[1]}),
+        json.dumps(
+            {"columns": ["id", "city"], "index": [0, 1], "data": [[*r.values()] for r in ROWS]}
+        ),
+        json.dumps(
+            {
+                "type": "FeatureCollection",
+                "features": [
+                    {"type": "Feature", "geometry": None, "properties": row} for row in ROWS
+                ],
+            }
+        ),
     ],
-    ids=["array", "indented", "marked", "lines", "objects", "columns", "wrapped"],
+    ids=[
+        *("array", "indented", "marked", "lines", "objects", "columns", "wrapped"),
+        *("pandas columns", "pandas index", "pandas split", "geojson"),
+    ],
 )
 def test_tables_are_read_from_json_of_every_form(read: Read, text: str) -> None:
     assert read(text) == (ROWS, [])
     assert read(text, paths={"city"})[0] == [{"city": "Zürich"}, {"city": "Oslo"}]
     assert read(gzip.compress(text.encode()), "cities.json.gz") == (ROWS, [])
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("wrap", [lambda whole: whole, lambda whole: {"n": 3, "cities": whole}])
+def test_keys_of_rows_are_a_column(
+    read: Read, indent: int | None, wrap: Callable[[object], object]
+) -> None:
+    cities = {"Z": {"city": "Zürich", "n": 1}, "O": {"city": "Oslo", "n": 2, "at": {"lat": 5}}}
+    rows = [
+        {"key": "Z", "city": "Zürich", "n": 1, "at.lat": None},
+        {"key": "O", "city": "Oslo", "n": 2, "at.lat": 5},
+    ]
+    assert read(json.dumps(wrap(cities), indent=indent)) == (rows, [])
+
+
+def test_labels_of_rows_that_pandas_writes_are_a_column(read: Read) -> None:
+    rows = [{"key": "x", "a": 1, "b": "u"}, {"key": "y", "a": 2, "b": "v"}]
+    columns = {"a": {"x": 1, "y": 2}, "b": {"x": "u", "y": "v"}}
+    assert read(json.dumps(columns)) == (rows, [])
+    split = {"columns": ["a", "b"], "index": ["x", "y"], "data": [[1, "u"], [2, "v"]]}
+    assert read(json.dumps(split)) == (rows, [])
+
+
+@pytest.mark.parametrize("text", ['[{"": 1, "a": 2}]', '{"": 1, "a": 2}'])
+def test_a_column_without_a_name_is_kept(read: Read, text: str) -> None:
+    note = "columns without a name are called by their places: 'column_1'"
+    assert read(text) == ([{"column_1": 1, "a": 2}], [note])
+
+
+@pytest.mark.parametrize(
+    "large", [2**53 + 1, 2**64 - 1, 11898508762506083287, 10**30 + 1, -(2**63) - 1]
+)
+@pytest.mark.parametrize("layout", ["lines", "array"])
+def test_integers_keep_all_digits(read: Read, layout: str, large: int) -> None:
+    rows = [{"id": large, "x": 0.5}, {"id": large + 2, "x": 1.5}, {"id": 7, "x": None}]
+    text = "\n".join(map(json.dumps, rows)) if layout == "lines" else json.dumps(rows)
+    found, notes = read(text)
+    assert [int(row["id"]) for row in found] == [large, large + 2, 7]
+    assert notes == []
+
+
+def test_integers_among_fractions_keep_all_digits(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_files, "_BLOCK", 256)
+    text = '{"id": 0.5}\n' * 99 + '{"id": 9007199254740993}\n{"id": 123456789012345678901}\n'
+    found, _ = read(text)
+    assert [str(row["id"]) for row in found[-2:]] == ["9007199254740993", "123456789012345678901"]
+    assert len(found) == 101
 
 
 def test_values_are_read_as_in_json_lines(read: Read) -> None:
@@ -90,7 +155,12 @@ def test_elements_that_are_no_objects_cost_only_themselves(read: Read) -> None:
         ("[1, 2, 3]", "most elements of its array are not JSON objects"),
         ('{"name": "me",\n"tabs": 4}', "holds one JSON object, which is no table. Write rows"),
         ('{"a": [1, 2],\n"b": [1]}', "holds one JSON object, which is no table. Write rows"),
-        ('{"a": [{"x": 1}], "b": [{"x": 1}]}', "it holds several arrays, 'a', 'b', which are"),
+        ('{"a": [{"x": 1}], "b": [{"x": 1}]}', "it holds several tables, 'a', 'b'. Write each"),
+        (
+            json.dumps({name: {"x": {"i": 1}, "y": {"i": 2}} for name in "ab"} | {"c": 1}),
+            "it holds several tables, 'a', 'b'. Write each",
+        ),
+        ('{"scripts": {"test": "x"},\n"paths": {"src": "y"}}', "holds one JSON object, which is"),
         ('[{"id": 1}, {"id": }]', "its JSON is invalid: Expecting value"),
         ('[{"id": 1}, {"id": 2', "its JSON ends in the middle of a value"),
         ("name,id", "it holds no JSON"),
