@@ -48,6 +48,7 @@ from datahub_hyperjoin.stages.named_joins import (
     find_unverified_keys,
 )
 from datahub_hyperjoin.stages.pair_evidence import DataReader, confirm_pairs, with_row_counts
+from datahub_hyperjoin.stages.part_joins import add_part_joins
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.tables import DescribedTable, Pair, TableId, TableProfile, pair_of
@@ -312,7 +313,6 @@ def _compare_values(
 ) -> LakeComparison:
     """Suggest joins between tables whose rows were read, and verify the joins on the data."""
     model = config.model
-    tables = [each.table for each in profiles]
     check_budget(profiles, model, facts, progress)
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress)
@@ -323,7 +323,7 @@ def _compare_values(
     min_containment, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()
     store = open_store(config.profile, progress)
-    reader = DataReader(index, tables, session, store, unverified.add)
+    reader = DataReader(index, [each.table for each in profiles], session, store, unverified.add)
     with progress.stage("Verifying on the data"):
         # A probable reference is verified even if the ranking did not select the pair.
         ends = {pair_of(each.query, each.candidate) for each in ranked}
@@ -336,6 +336,7 @@ def _compare_values(
     with progress.stage("Finding keys of several columns"):
         composite = find_composite_joins(index, facts, reader=reader, ranking=model.ranking)
         joins = with_composite_joins(single, composite)
+        joins = add_part_joins(joins, facts, reader, model.ranking)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
     joins = with_row_counts(with_crosswalks(joins, crosswalks), profiles)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
+from datahub_hyperjoin.cell_parts import CellParts
 from datahub_hyperjoin.joins.compound import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.joins.evidence import Evidence, RowCounts
 from datahub_hyperjoin.joins.join import Join, JoinedColumns
@@ -134,6 +135,8 @@ def _form_in_words(join: Join) -> str:
         return ""
     if join.compared_as == ValueForm.EXACT:
         return "values are compared exactly, since some keys differ in case or spelling alone"
+    if CellParts.read(join.compared_as):
+        return f"not whole values are compared, but {join.compared_as}"
     if as_written := join.measured.rows_as_written:
         return (
             f"values are compared as {join.compared_as}; "

@@ -7,6 +7,7 @@ from itertools import chain, islice, zip_longest
 from sqlglot import exp
 from typing_extensions import assert_never
 
+from datahub_hyperjoin.cell_parts import CellParts, PartKind
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.sql.duckdb_engine import FileAddresses
@@ -18,6 +19,7 @@ from datahub_hyperjoin.sql.write import (
     TableInSql,
     columns_in_order,
     comparisons,
+    part_comparisons,
     sides_of,
 )
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableId, TableProfile
@@ -29,6 +31,8 @@ _PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)
 _FORM = 2
 """The place of the way that converts values to a form, if they are equal in this form only."""
 _NUMBERS = {DataType.INTEGER, DataType.DECIMAL}
+_PARTS = {PartKind.ELEMENTS: 1, PartKind.NUMBER: 0, PartKind.JOINED: 1}
+"""The place of the way that takes cells apart, whatever brackets or letters they have."""
 _TOLERANCE = 0.02
 """Maximum difference between counted and expected rows, as a share of the expected rows."""
 
@@ -128,7 +132,10 @@ def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngin
 def write_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
     """Write the SQL of a join without running it."""
     form = join.measured.compared_as
-    place = _FORM if form else max(lake.comparison_of(*pair) for pair in join.pairs)
+    if parts := CellParts.read(form):
+        place = _PARTS[parts.kind]
+    else:
+        place = _FORM if form else max(lake.comparison_of(*pair) for pair in join.pairs)
     try:
         candidate = next(islice(_candidates(join, lake, engine), place, None))
     except NoStatementError as error:
@@ -189,14 +196,19 @@ def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Joi
     # The ways differ in how they read the tables and how they compare the columns.
     ends = [*zip(*sides_of(join), strict=True)]
     pairs = tuple((first.path, second.path) for first, second in ends)
-    form = ValueForm(join.measured.compared_as) if join.measured.compared_as else None
+    parts = CellParts.read(join.measured.compared_as)
+    form = ValueForm(join.measured.compared_as) if join.measured.compared_as and not parts else None
     # Values that match in normal form need no notation.
     notations = [lake.notations(*each) if form else _NO_NOTATIONS for each in ends]
     characters = lake.characters(chain.from_iterable(ends))
     missing = tuple((lake.missing(first), lake.missing(second)) for first, second in ends)
     tables = [lake.tables[end.table] for end in ends[0]]
     for first, second in _read_all(*(engine.readings(table) for table in tables)):
-        for comparison in comparisons(engine.dialect, notations, form, characters):
+        ways = comparisons(engine.dialect, notations, form, characters)
+        if parts:
+            is_first = parts.column == str(ends[0][0])
+            ways = part_comparisons(engine.dialect, parts, is_first=is_first, pairs=len(pairs))
+        for comparison in ways:
             yield JoinInSql((first, second), (pairs,), comparison, missing)
 
 

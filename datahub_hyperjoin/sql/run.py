@@ -9,6 +9,7 @@ from functools import partial
 
 from typing_extensions import assert_never
 
+from datahub_hyperjoin.cell_parts import CellParts
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, RunSql, Statement
 from datahub_hyperjoin.locations import (
     CatalogTable,
@@ -159,8 +160,9 @@ class _Group:
 
 def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementError:
     """Return the system that contains all tables of a join, or the reason why none does."""
-    if join.measured.compared_as not in VALUE_FORMS:
-        return NoStatementError.of_entities(join.measured.compared_as)
+    compared_as = join.measured.compared_as
+    if compared_as not in VALUE_FORMS and not CellParts.read(compared_as):
+        return NoStatementError.of_entities(compared_as)
     tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)
     systems = [_system_of_table(lake.tables[table].location) for table in tables]
     errors = (each for each in systems if isinstance(each, NoStatementError))

@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
+from datahub_hyperjoin.cell_parts import BRACKETS, QUOTES, CellParts, PartKind
 from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin, Join, Statement, reference
 from datahub_hyperjoin.normal_form import TYPOGRAPHY
 from datahub_hyperjoin.sql.dialects import SqlDialect, write_sql
@@ -62,11 +63,6 @@ def _column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
 _Equal = tuple[exp.Condition, exp.Condition]
 
 
-def _all_equal(pairs: Sequence[_Equal]) -> exp.Condition:
-    """Return the condition that the two expressions of each pair are equal."""
-    return exp.and_(*(exp.EQ(this=first, expression=second) for first, second in pairs))
-
-
 Notations = tuple[Notation | None, Notation | None]
 """The notations of the first and the second column of a pair; None for values in normal form."""
 
@@ -90,6 +86,86 @@ class Comparison:
             (self.dialect.fill(templates[0], first), self.dialect.fill(templates[1], second))
             for templates, (first, second) in zip(self.templates, columns, strict=True)
         ]
+
+    def condition(self, pairs: Sequence[_Equal]) -> exp.Condition:
+        """Return the condition that the two expressions of each pair are equal."""
+        return exp.and_(*(exp.EQ(this=first, expression=second) for first, second in pairs))
+
+
+class ListComparison(Comparison):
+    """A way to compare lists, the first columns, with their elements."""
+
+    def condition(self, pairs: Sequence[_Equal]) -> exp.Condition:
+        """Return the condition that the first expression of each pair contains the second one."""
+        places = (exp.StrPosition(this=first, substr=second) for first, second in pairs)
+        return exp.and_(*(exp.GT(this=at, expression=exp.Literal.number(0)) for at in places))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedComparison(Comparison):
+    """A way to compare a column with several others that it holds, with a mark between them."""
+
+    mark: str
+
+    def expressions(self, columns: Sequence[_Equal]) -> list[_Equal]:
+        """Return the column and the others put together, each on its side."""
+        sides = [[*side] for side in zip(*columns, strict=True)]
+        mark = exp.Literal.string(self.mark)
+        whole, glued = (
+            side[0]
+            if side[0] == side[-1]
+            else exp.func("CONCAT", *[each for value in side for each in (mark, value)][1:])
+            for side in sides
+        )
+        [template] = {*self.templates}
+        return [(self.dialect.fill(template[0], whole), self.dialect.fill(template[1], glued))]
+
+
+def part_comparisons(
+    dialect: SqlDialect, parts: CellParts, *, is_first: bool, pairs: int
+) -> Iterator[Comparison]:
+    """Yield the ways to compare parts of cells, simplest first.
+
+    `is_first` tells whether the column that is taken apart is the first of each pair.
+    """
+    words = parts.words
+    match parts.kind:
+        case PartKind.ELEMENTS:
+            own = _quoted(parts.mark)
+            for text, element in (
+                ("{x}", "{x}"),
+                (_without_brackets(dialect, parts.mark), "NULLIF({t}, '')"),
+            ):
+                templates = f"CONCAT({own}, {text}, {own})", f"CONCAT({own}, {element}, {own})"
+                yield ListComparison(words=words, templates=(templates,), dialect=dialect)
+        case PartKind.NUMBER:
+            start, length = _quoted(parts.mark), len(parts.mark)
+            number = dialect.without_zeros.replace("{t}", f"SUBSTR({{t}}, {length + 1})")
+            own = f"CASE WHEN SUBSTR({{t}}, 1, {length}) = {start} THEN {number} END"
+            both = (own, dialect.without_zeros)
+            templates = both if is_first else both[::-1]
+            yield Comparison(words=words, templates=(templates,), dialect=dialect)
+        case PartKind.JOINED:
+            for same in ("{x}", "NULLIF({t}, '')", dialect.spelled):
+                yield JoinedComparison(
+                    words=words,
+                    templates=((same, same),) * pairs,
+                    dialect=dialect,
+                    mark=parts.mark,
+                )
+
+
+def _quoted(mark: str) -> str:
+    return "'" + mark.replace("'", "''").replace("{", "{{").replace("}", "}}") + "'"
+
+
+def _without_brackets(dialect: SqlDialect, mark: str) -> str:
+    """Return a template of a list without brackets, quotes, and spaces beside its marks."""
+    own = _quoted(mark)
+    text = dialect.without(BRACKETS + QUOTES).removeprefix("NULLIF(").removesuffix(", '')")
+    for spaced in (f"{mark} ", f" {mark}"):
+        text = f"REPLACE({text}, {_quoted(spaced)}, {own})"
+    return text
 
 
 def comparisons(
@@ -208,7 +284,7 @@ class JoinInSql:
             *(column for table, alias in ends for column in table.selected(alias, dialect))
         ).from_(first)
         for table, equal in zip(others, self._equal(), strict=True):
-            select = select.join(table, on=_all_equal(equal))
+            select = select.join(table, on=self.comparison.condition(equal))
         return select.limit(ROW_LIMIT)
 
     def count(self) -> exp.Select:
@@ -234,7 +310,7 @@ class JoinInSql:
         )
         select = _sum_of_products(aliases).from_(first_groups)
         for groups, equal in zip(others, keys, strict=True):
-            select = select.join(groups, on=_all_equal(equal))
+            select = select.join(groups, on=self.comparison.condition(equal))
         return select
 
     def _equal(self) -> list[list[_Equal]]:

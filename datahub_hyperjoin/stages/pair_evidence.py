@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from datahub_hyperjoin.joins import (
     Bridge,
@@ -27,6 +28,9 @@ from datahub_hyperjoin.spark.verification.key_search import search_keys
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, size_to_read, verify_joins
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, Table, TableId, TableProfile
 from datahub_hyperjoin.value_forms import Notation
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.spark.verification.cell_parts import PartsOfPairs
 
 
 def _name_ways(
@@ -163,6 +167,33 @@ class DataReader:
             load=_from_json,
         )
 
+    def parts(self, wanted: "Sequence[PartsOfPairs]") -> "dict[PartsOfPairs, Evidence]":
+        """Measure joins by parts of cells on all rows of their tables."""
+
+        def measure(changed: "list[PartsOfPairs]") -> "Mapping[PartsOfPairs, Evidence]":
+            if not changed:
+                return {}
+            # Few lakes have such joins.
+            from datahub_hyperjoin.spark.verification.cell_parts import verify_parts  # noqa: PLC0415
+
+            tables = self._tables_of(column for pairs, _ in changed for column in pairs[0])
+            return verify_parts(
+                session_for(tables, self.session, self.store.config),
+                tables,
+                changed,
+                texts=self.index.lake.texts,
+                config=self.store.config,
+                note_unread=self.note_unread,
+            )
+
+        return self.store.reuse_results(
+            "part_evidence",
+            {way: f"{self._name(way[0])} {way[1].words}" for way in wanted},
+            measure,
+            dump=lambda evidence: json.dumps(asdict(evidence)),
+            load=lambda text: _evidence_of(json.loads(text)),
+        )
+
     def _name(self, reference: ColumnPairs) -> str:
         ends = [column.table for column in reference[0]]
         paths = repr([[column.path for column in pair] for pair in reference])
@@ -172,10 +203,13 @@ class DataReader:
 def _from_json(text: str) -> CompositeEvidence:
     fields = json.loads(text)
     # JSON has no nested classes, enumerations or tuples.
-    measures = fields.pop("evidence")
-    measures["cardinality"] = Cardinality(measures["cardinality"])
+    evidence = _evidence_of(fields.pop("evidence"))
     fields["by_chance"] = tuple(fields["by_chance"])
-    return CompositeEvidence(evidence=Evidence(**measures), **fields)
+    return CompositeEvidence(evidence=evidence, **fields)
+
+
+def _evidence_of(measures: dict[str, Any]) -> Evidence:
+    return Evidence(**{**measures, "cardinality": Cardinality(measures["cardinality"])})
 
 
 def confirm_pairs(

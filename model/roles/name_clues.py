@@ -287,7 +287,7 @@ class LakeNames:
             if not any(end in self._named for end in endings):
                 tables_of["".join(words)].append(table)
         for name, tables in tables_of.items():
-            alike = [table for table in tables if _resembles(name, self.tables[table])]
+            alike = [table for table in tables if is_form_of(name, self.tables[table])]
             yield from ((table, name) for table in alike if not self._links(table, name))
 
     def _links(self, table: int, name: str) -> bool:
@@ -369,12 +369,12 @@ def _letters(words: Words) -> Words:
     return tuple(word for word in words if not word.isdigit())
 
 
-def _resembles(name: str, title: Words) -> bool:
+def is_form_of(name: str, title: Words) -> bool:
     """Return whether a name abbreviates the words of a title or is another form of them.
 
-    >>> _resembles("cust", ("t", "customer")), _resembles("ciudad", ("ciudade",))
+    >>> is_form_of("cust", ("t", "customer")), is_form_of("ciudad", ("ciudade",))
     (True, True)
-    >>> _resembles("auftrag", ("auftraege",)), _resembles("contact", ("contract",))
+    >>> is_form_of("auftrag", ("auftraege",)), is_form_of("contact", ("contract",))
     (True, False)
     """
     words = ("".join(title[start:]) for start in range(len(title)))

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datahub_hyperjoin.arrow_bytes import StringBytes
+from datahub_hyperjoin.cell_parts import CellParts
 from datahub_hyperjoin.errors import StoredFileError
 from datahub_hyperjoin.normal_form import Hashes, Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.columns import readable_paths
@@ -33,6 +34,7 @@ from datahub_hyperjoin.spark.counting.aggregate import (
     ColumnAggregate,
     aggregate_columns,
 )
+from datahub_hyperjoin.spark.counting.cell_parts import in_parts
 from datahub_hyperjoin.spark.counting.notations import in_notation
 from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
 from datahub_hyperjoin.spark.counting.texts import (
@@ -66,6 +68,10 @@ class ColumnTuple:
     shuffled: int | None = None
     """Index of a column whose values are shuffled among the rows. The tuples then show how many
     rows would match by chance if this column had nothing to do with the others."""
+
+    glue: str = ""
+    """What stands between the values of a row in a cell that holds them all; empty if no cell
+    does."""
 
 
 class HashedColumn(NamedTuple):
@@ -135,9 +141,17 @@ def _count_tuples(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str], *, seed: int
 ) -> Iterator[tuple[ColumnTuple, DistinctValues]]:
     """For each tuple of columns, count the distinct combinations of values in a batch of rows."""
-    columns = hash_columns(batch, {path for each in tuples for path in each.paths}, texts)
+    apart = [each for each in tuples if not each.glue]
+    columns = hash_columns(batch, {path for each in apart for path in each.paths}, texts)
     for each in tuples:
-        if columns.keys() >= {*each.paths}:
+        if each.glue and {*batch.schema.names} >= {*each.paths}:
+            cells = [texts_of(batch.column(path)) for path in each.paths]
+            glued, is_filled = hash_rows(
+                pc.binary_join_element_wise(*cells, each.glue), is_text=True
+            )
+            hashes, counts = np.unique(glued[is_filled], return_counts=True)
+            yield each, DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
+        elif columns.keys() >= {*each.paths}:
             of_rows = hash_tuples((columns[path] for path in each.paths), each.shuffled, seed)
             hashes, counts = np.unique(of_rows, return_counts=True)
             yield each, DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
@@ -184,15 +198,24 @@ _SIZES = b"sizes"
 """Metadata of a file: the number of values by name, which is known before any value is loaded."""
 
 
+_Reading = Notation | CellParts
+"""What values are converted from while a table is read."""
+
+
+def _reading_of(kind: str) -> _Reading | None:
+    return kind if isinstance(kind, Notation) else CellParts.read(kind)
+
+
 def _name_of_column(path: str, kind: str) -> str:
     """Name the values of a column."""
     # Values of an entity kind are kept as written, and translated later.
-    return json.dumps([path, kind if isinstance(kind, Notation) else ""])
+    return json.dumps([path, kind if _reading_of(kind) else ""])
 
 
 def _name_of_tuple(columns: ColumnTuple, texts: Collection[str]) -> str:
     """Name the values of a column tuple."""
-    return json.dumps([columns.paths, columns.shuffled, sorted({*columns.paths} & {*texts})])
+    read = (columns.shuffled, columns.glue) if columns.glue else columns.shuffled
+    return json.dumps([columns.paths, read, sorted({*columns.paths} & {*texts})])
 
 
 def value_files(config: ProfileConfig, tables: Sequence[Table]) -> dict[TableId, Path]:
@@ -332,8 +355,8 @@ class RequestedColumns(TableRequest):
 
 _ALL = sys.maxsize
 
-_Key = tuple[int, str, Notation | None]
-"""A table's index in the batch, a column's path, and the notation in which its values are read."""
+_Key = tuple[int, str, _Reading | None]
+"""A table's index in the batch, a column's path, and the form in which its values are read."""
 
 
 def read_values(
@@ -374,8 +397,8 @@ class _CountedTable:
 
     request: RequestedColumns
     kept: TableValues
-    columns: tuple[tuple[str, Notation | None], ...]
-    """The paths of the counted columns, each with the notation in which its values were read."""
+    columns: tuple[tuple[str, _Reading | None], ...]
+    """The paths of the counted columns, each with the form in which its values were read."""
 
     tuples: dict[ColumnTuple, DistinctValues] = field(default_factory=dict)
 
@@ -410,17 +433,16 @@ class _TableBatch:
         """Add the values of a table to the batch, in one pass over its rows."""
         index, found = len(self.tables), [path for path in paths if path in request.columns]
         in_form = [
-            (path, kind)
+            (path, reading)
             for path in found
             for kind in request.columns[path]
-            if isinstance(kind, Notation)
+            if (reading := _reading_of(kind))
         ]
         table = _CountedTable(request, kept, (*((path, None) for path in found), *in_form))
         for number, batch in enumerate(batches):
             texts = {path: count_texts(batch.column(path)) for path in found}
-            for path, notation in table.columns:
-                counted = in_notation(texts[path], notation) if notation else texts[path]
-                self._columns.add((index, path, notation), counted)
+            for path, reading in table.columns:
+                self._columns.add((index, path, reading), _in_reading(texts[path], reading))
             tuples = _count_tuples(batch, request.tuples, request.texts, seed=number)
             for wanted, values in tuples:
                 before = table.tuples.get(wanted, NO_VALUES)
@@ -444,12 +466,15 @@ class _TableBatch:
         for index, table in enumerate(self.tables):
             texts = table.request.texts
             values = {_name_of_tuple(wanted, texts): each for wanted, each in table.tuples.items()}
-            for path, notation in table.columns:
-                aggregate = self._columns.aggregates.get((index, path, notation), EMPTY_AGGREGATE)
+            for path, reading in table.columns:
+                aggregate = self._columns.aggregates.get((index, path, reading), EMPTY_AGGREGATE)
                 is_text = None if is_whole else path in texts
                 # A word such as `NA` is neither a number nor a date.
-                resolved = aggregate.resolve_null_words(is_text=False if notation else is_text)
-                values[_name_of_column(path, notation or "")] = resolved.values
+                if isinstance(reading, Notation):
+                    is_text = False
+                resolved = aggregate.resolve_null_words(is_text=is_text)
+                name = reading.words if isinstance(reading, CellParts) else reading or ""
+                values[_name_of_column(path, name)] = resolved.values
             yield table, values
 
     def finish(self) -> Iterator[tuple[int, DistinctValues]]:
@@ -465,6 +490,12 @@ class _TableBatch:
             whole = {**table.kept, **values}
             keep_values(table.request.kept, whole, size=table.request.table.size)
             yield from _number_values(whole, table.request, self._synonyms)
+
+
+def _in_reading(counted: TextCounts, reading: _Reading | None) -> TextCounts:
+    if isinstance(reading, CellParts):
+        return in_parts(counted, reading)
+    return in_notation(counted, reading) if reading else counted
 
 
 def _aggregate(columns: Sequence[TextCounts]) -> list[ColumnAggregate]:
@@ -486,6 +517,6 @@ def _number_values(
         if (found := values.get(name)) is not None:
             if kind.startswith(_WITHOUT):
                 found = _leave_out(found, kind)
-            elif kind and not isinstance(kind, Notation):
+            elif kind and not _reading_of(kind):
                 found = found.translate(synonyms[kind])
             yield number, found

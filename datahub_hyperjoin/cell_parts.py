@@ -1,0 +1,111 @@
+"""Joins by parts of cells: elements of lists, numbers behind a prefix, and columns put together.
+
+In a normal form and in every value form, a cell is one value. Here it holds several values, or a
+value with something around it: `a;b;c` lists three tags, `CUST-00042` is customer 42, and `US-CA`
+holds a country and a state. A join says in words what is done, and everything else reads the words.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class PartKind(Enum):
+    """What is compared instead of whole cells; the value of a member is a pattern of its words."""
+
+    ELEMENTS = "each element of {column}, split at {mark}"
+    """Each element of a list, which may be in brackets and its elements in quotes."""
+
+    NUMBER = "the numbers of {column} behind {mark}"
+    """The number behind a prefix that all cells have, without leading zeros."""
+
+    JOINED = "{column} and other columns joined by {mark}"
+    """The columns of the other table, which one cell holds with a mark between them."""
+
+
+_WORDS = {
+    kind: re.compile(
+        f"^{re.escape(kind.value)}$".replace(r"\{column\}", "(.*)").replace(r"\{mark\}", "(.+)"),
+        re.DOTALL,
+    )
+    for kind in PartKind
+}
+_BLANK = "spaces"
+BRACKETS, QUOTES = "[]{}", "\"'"
+"""Characters around lists, and around their elements."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CellParts:
+    """How the cells of a column are taken apart before they are compared."""
+
+    kind: PartKind
+    column: str
+    """The column in words: its table and path."""
+
+    mark: str
+    """What separates the parts, or stands before the number."""
+
+    @property
+    def words(self) -> str:
+        """What is compared, as `Evidence.compared_as` tells it.
+
+        >>> CellParts(PartKind.ELEMENTS, "posts.tags", ";").words
+        'each element of posts.tags, split at ;'
+        """
+        mark = _BLANK if self.mark == " " else self.mark
+        return self.kind.value.format(column=self.column, mark=mark)
+
+    @classmethod
+    def read(cls, words: str) -> "CellParts | None":
+        """Read what `words` wrote; None for any other comparison.
+
+        >>> parts = CellParts(PartKind.NUMBER, "orders.customer", "cust-")
+        >>> CellParts.read(parts.words) == parts, CellParts.read("numbers")
+        (True, None)
+        """
+        for kind, pattern in _WORDS.items():
+            if match := pattern.match(words):
+                column, mark = match.groups()
+                return cls(kind, column, " " if mark == _BLANK else mark)
+        return None
+
+
+def elements_of(normal: str, mark: str) -> list[str]:
+    """Split a list in normal form into its elements, each once and none empty.
+
+    >>> elements_of("a; b;;a", ";"), elements_of('["x", "y z"]', ",")
+    (['a', 'b'], ['x', 'y z'])
+    """
+    inner = normal.strip(BRACKETS) if normal[:1] in BRACKETS else normal
+    parts = (part.strip(QUOTES + " ") for part in inner.split(mark))
+    return [*dict.fromkeys(filter(None, parts))]
+
+
+_PREFIXED = re.compile(r"(.*?[^0-9])0*([0-9]+)$", re.DOTALL)
+_LEAST = 0.95
+"""Least share of a column's values that must have the same prefix."""
+
+
+def common_prefix(values: Sequence[str]) -> str:
+    """Return what nearly all normal forms have before their number; empty if they differ.
+
+    >>> common_prefix(["cust-00042", "cust-7"]), common_prefix(["a1", "b2"]), common_prefix(["7"])
+    ('cust-', '', '')
+    """
+    matches = [_PREFIXED.match(value) for value in values]
+    prefixes = [match[1] for match in matches if match]
+    first = max(prefixes, key=prefixes.count, default="")
+    return first if prefixes.count(first) >= _LEAST * len(values) else ""
+
+
+def number_behind(normal: str, prefix: str) -> str:
+    """Return the number behind a prefix, without leading zeros; empty if there is none.
+
+    >>> number_behind("cust-00042", "cust-"), number_behind("42", "cust-")
+    ('42', '')
+    """
+    rest = normal.removeprefix(prefix)
+    is_number = normal.startswith(prefix) and rest.isascii() and rest.isdigit()
+    return (rest.lstrip("0") or "0") if is_number else ""

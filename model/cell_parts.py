@@ -1,0 +1,303 @@
+"""Find columns whose cells have parts that other columns hold.
+
+Samples of columns show which cells may be lists, prefixed numbers or several columns in one, and
+sketches show which columns hold their parts. Small numbers are held by every counter, so that names
+must agree if all parts are numbers of a dense key.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+
+import numpy as np
+import pyarrow as pa
+
+from datahub_hyperjoin.cell_parts import (
+    CellParts,
+    PartKind,
+    common_prefix,
+    elements_of,
+    number_behind,
+)
+from datahub_hyperjoin.joins import ColumnPairs
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.name_clues import is_form_of
+from datahub_hyperjoin.model.signals.names import Words, meaningful_words, stems
+from datahub_hyperjoin.model.signals.pairs import chunks, find_among
+from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
+from datahub_hyperjoin.normal_form import hash_values, normal_form
+from datahub_hyperjoin.tables import ColumnProfile, DataType
+
+_LONGEST = 200
+"""Greatest mean length of the values of a column that may hold parts; longer ones are prose."""
+_HAS_PARTS = re.compile(r"[^\W_][^\w]|_|[^\W\d].*\d$")
+"""Pattern of texts of which some part ends before the text does."""
+_FIRST, _MOST_VALUES = 8, 100
+"""How many cells are examined first, and how many parts are looked up."""
+_COLUMNS = 8192
+"""Number of columns whose sketches are searched at once, which bounds memory."""
+_SEPARATORS, _GLUES = ";|,/", "-_|/:.,;# "
+_MIN_LISTS, _MIN_GLUED = 0.25, 0.9
+"""Least share of a sample's cells with several elements, and of cells with the same parts."""
+_MIN_HELD, _MIN_HELD_KEYS = 0.8, 0.3
+"""Least share of the parts that the other column holds; of a key to which the other one refers."""
+_FEWEST, _MANY = 3, 10
+"""Fewest parts that must be compared, and how many tell without names if no counter holds them."""
+_KEY = 0.98
+"""Least uniqueness of a key."""
+_MAX_DENSITY = 0.5
+"""Density above which numbers are taken for a counter."""
+_MOST_KEYS, _MOST_COLUMNS = 3, 4
+"""Most keys that are tried for one way to read a column, and most columns in one cell."""
+_KEY_TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartProposal:
+    """A join by parts of cells that the samples suggest."""
+
+    pairs: ColumnPairs
+    """The column whose cells are taken apart, and that which has the parts; several pairs if the
+    cells hold several columns."""
+
+    parts: CellParts
+    names: float
+    """How far the names of columns, tables or prefixes agree, in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """The parts of a column's sample that one other column may hold."""
+
+    column: int
+    parts: CellParts
+    place: int
+    """Which of several columns in one cell this is; 0 otherwise."""
+
+    values: frozenset[str] = field(hash=False)
+
+    @property
+    def are_numbers(self) -> bool:
+        return all(map(str.isdigit, self.values))
+
+
+def propose_parts(index: LakeIndex) -> list[PartProposal]:
+    """Propose joins by parts of cells; none for nearly all lakes."""
+    lake = index.lake
+    slots = [
+        slot
+        for column in np.flatnonzero(lake.is_text).tolist()
+        for slot in _slots(column, lake.profiles[column])
+    ]
+    if not slots:
+        return []
+    held = _find_holders(lake, slots)
+    proposals = [*_single(index, held), *_glued(index, held)]
+    return sorted(proposals, key=lambda each: (each.pairs, each.parts.words))
+
+
+def _slots(column: int, profile: ColumnProfile) -> Iterator[_Slot]:
+    """Yield the ways in which a column's cells may be taken apart."""
+    if profile.personal or profile.distinct < _FEWEST or profile.lengths.mean > _LONGEST:
+        return
+    # Most columns have no such cells, as a few show.
+    if not any(map(_HAS_PARTS.search, islice(profile.sample, _FIRST))):
+        return
+    cells = [*filter(None, map(normal_form, profile.sample))]
+    name = str(profile.id)
+    for mark in _separators(cells):
+        elements = dict.fromkeys(each for cell in cells for each in elements_of(cell, mark))
+        yield _Slot(column, CellParts(PartKind.ELEMENTS, name, mark), 0, _some(elements))
+    if prefix := common_prefix(cells):
+        numbers = filter(None, (number_behind(cell, prefix) for cell in cells))
+        yield _Slot(column, CellParts(PartKind.NUMBER, name, prefix), 0, _some(numbers))
+    for mark in _GLUES:
+        parts = CellParts(PartKind.JOINED, name, mark)
+        split = _split_alike(cells, mark)
+        for place, values in enumerate(zip(*split, strict=True)):
+            yield _Slot(column, parts, place, _some(dict.fromkeys(values)))
+
+
+def _some(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(islice(values, _MOST_VALUES))
+
+
+def _split_alike(cells: Sequence[str], mark: str) -> list[list[str]]:
+    """Split the cells that have as many parts as nearly all have; return none if they differ."""
+    split = [cell.split(mark) for cell in cells if mark in cell]
+    counts = [*map(len, split)]
+    count = max(counts, key=counts.count, default=0)
+    if count > _MOST_COLUMNS or counts.count(count) < _MIN_GLUED * len(cells):
+        return []
+    return [each for each in split if len(each) == count]
+
+
+def _separators(cells: Sequence[str]) -> Iterator[str]:
+    """Yield the characters that may separate the elements of lists."""
+    is_bracketed = all(cell[0] in "[{" and cell[-1] in "]}" for cell in cells)
+    for mark in "," if is_bracketed else _SEPARATORS:
+        lists = sum(len(elements_of(cell, mark)) > 1 for cell in cells)
+        if is_bracketed or lists >= max(_MIN_LISTS * len(cells), 2):
+            yield mark
+
+
+_Holders = Mapping[_Slot, Sequence[tuple[int, float]]]
+"""The columns of other tables that may hold the parts of a slot, with the share that each holds."""
+
+
+def _find_holders(lake: Lake, slots: Sequence[_Slot]) -> _Holders:
+    """Find the columns that hold parts, of those whose sketches tell."""
+    texts = sorted({value for slot in slots for value in slot.values})
+    hashes = hash_values(pa.array(texts, pa.string()), lake.value_hash)
+    hash_of = dict(zip(texts, hashes.tolist(), strict=True))
+    wanted = np.unique(hashes)
+    asked = np.flatnonzero(lake.mask(lambda profile: profile.type in _KEY_TYPES))
+    holders: dict[int, set[int]] = defaultdict(set)
+    for block in chunks(len(asked), _COLUMNS):
+        columns = asked[block]
+        sketches = [lake.profiles[column].sketch for column in columns.tolist()]
+        found, bounds = concatenate_sketches(sketches)
+        at = np.flatnonzero(find_among(wanted, found)[1])
+        owner = columns[np.searchsorted(bounds, at, side="right") - 1]
+        for value, column in zip(found[at].tolist(), owner.tolist(), strict=True):
+            holders[value].add(column)
+    return {slot: [*_holding(lake, slot, hash_of, holders)] for slot in slots}
+
+
+def _holding(
+    lake: Lake,
+    slot: _Slot,
+    hash_of: Mapping[str, int],
+    holders: Mapping[int, set[int]],
+) -> Iterator[tuple[int, float]]:
+    hashes = [hash_of[value] for value in slot.values]
+    counts: dict[int, int] = defaultdict(int)
+    for value in hashes:
+        for column in holders.get(value, ()):
+            counts[column] += 1
+    for column, count in counts.items():
+        if lake.table_of[column] == lake.table_of[slot.column]:
+            continue
+        profile, compared = lake.profiles[column], len(hashes)
+        if profile.distinct_is_estimated:
+            # A part whose hash exceeds those of the sketch may be held or not.
+            last = int(np.frombuffer(profile.sketch, "<u8")[-1])
+            compared = sum(value <= last for value in hashes)
+        if compared >= min(_FEWEST, len(hashes)):
+            yield column, count / compared
+
+
+def _single(index: LakeIndex, held: _Holders) -> Iterator[PartProposal]:
+    """Propose joins of lists and of prefixed numbers with keys."""
+    lake = index.lake
+    for slot, holders in held.items():
+        if slot.parts.kind is PartKind.JOINED:
+            continue
+        found = []
+        for column, share in holders:
+            names = _compare_names(lake, slot, column)
+            if _is_single(lake, slot, column, share=share, has_names=names > 0):
+                found.append((-names, -share, column))
+        for names, _, column in sorted(found)[:_MOST_KEYS]:
+            # Further keys are other tables' copies, unless one is named.
+            if names == min(found)[0]:
+                pair = lake.ids[slot.column], lake.ids[column]
+                yield PartProposal(pairs=(pair,), parts=slot.parts, names=-names)
+
+
+def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names: bool) -> bool:
+    """Return whether a column probably has the parts of another one."""
+    own, other = lake.profiles[slot.column], lake.profiles[column]
+    is_prefixed = slot.parts.kind is PartKind.NUMBER
+    if other.uniqueness < _KEY:
+        # The prefixed numbers may be the key.
+        is_key = is_prefixed and has_names and own.uniqueness >= _KEY
+        return is_key and share >= _MIN_HELD_KEYS
+    if share < _MIN_HELD:
+        return False
+    is_sparse = not slot.are_numbers or lake.density[column] <= _MAX_DENSITY
+    return has_names or (
+        is_sparse and len(slot.values) >= _MANY and (share == 1 or not is_prefixed)
+    )
+
+
+_SAME, _SIMILAR = 1.0, 0.7
+"""How far the names of a reference agree with those of a key: if they are equal, or one is another
+form or an abbreviation of the other."""
+
+
+def _compare_names(lake: Lake, slot: _Slot, column: int) -> float:
+    """Return how far a column, or its prefix, is named after the other column or its table."""
+    prefix = _last_word(slot.parts.mark) if slot.parts.kind is PartKind.NUMBER else ""
+    # Columns that refer are named after other tables than their own.
+    forth = _meant(lake, slot.column, prefix)
+    agree = _agree(forth, lake, column)
+    if prefix:
+        agree = max(agree, _agree(_meant(lake, column), lake, slot.column, prefix))
+    return agree
+
+
+def _last_word(prefix: str) -> str:
+    """Return the last word of a prefix, as of `https://host/customers/`; one letter is none."""
+    words = stems(prefix)
+    return words[-1] if words and len(words[-1]) > 1 else ""
+
+
+def _meant(lake: Lake, column: int, prefix: str = "") -> Words:
+    """Return the words of a column and its prefix that do not name its own table."""
+    own = lake.title_words[lake.table_of[column]]
+    return tuple(word for word in _words(lake, column, prefix) if not _agree_word(word, own))
+
+
+def _agree(words: Words, lake: Lake, column: int, prefix: str = "") -> float:
+    title = lake.title_words[lake.table_of[column]]
+    names = title, _words(lake, column, prefix)
+    return max((_agree_word(word, name) for word in words for name in names), default=0.0)
+
+
+def _words(lake: Lake, column: int, prefix: str) -> Words:
+    words = meaningful_words(stems(lake.paths[column]))
+    return (*words, prefix) if prefix else words
+
+
+def _agree_word(word: str, name: Words) -> float:
+    if not name:
+        return 0.0
+    if word in {"".join(name), name[-1]}:
+        return _SAME
+    return _SIMILAR if is_form_of(word, name) else 0.0
+
+
+def _glued(index: LakeIndex, held: _Holders) -> Iterator[PartProposal]:
+    """Propose joins of cells that hold several columns of another table."""
+    lake = index.lake
+    by_way: dict[tuple[int, CellParts], list[_Slot]] = defaultdict(list)
+    for slot in held:
+        if slot.parts.kind is PartKind.JOINED:
+            by_way[slot.column, slot.parts].append(slot)
+    for (column, parts), slots in by_way.items():
+        are_numbers = all(slot.are_numbers for slot in slots)
+        for columns in _columns_in_one([held[slot] for slot in slots], lake):
+            names = max(_agree(_meant(lake, column), lake, other) for other in columns)
+            # Numbers of a few lines are in every table of such numbers.
+            if names or not are_numbers:
+                pairs = tuple((lake.ids[column], lake.ids[other]) for other in columns)
+                yield PartProposal(pairs=pairs, parts=parts, names=names)
+
+
+def _columns_in_one(
+    holders: Sequence[Sequence[tuple[int, float]]], lake: Lake
+) -> Iterator[tuple[int, ...]]:
+    """Yield columns of one table that hold the first, the second and all further parts of cells."""
+    tables: dict[int, list[list[int]]] = defaultdict(lambda: [[] for _ in holders])
+    for place, found in enumerate(holders):
+        for other, share in found:
+            if share >= _MIN_HELD:
+                tables[int(lake.table_of[other])][place].append(other)
+    for choices in tables.values():
+        tried = product(*(each[:_MOST_KEYS] for each in choices))
+        different = (columns for columns in tried if len({*columns}) == len(columns))
+        yield from islice(different, _MOST_KEYS)

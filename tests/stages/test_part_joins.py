@@ -1,0 +1,131 @@
+"""Joins by parts of cells, found in small lakes, with their SQL run on the data."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+
+from datahub_hyperjoin import find_joins
+from datahub_hyperjoin.discovery.records import JoinRecord
+
+TAGS = [f"tag{number:03}" for number in range(60)]
+SPARSE, DENSE = [*range(3, 600, 4)], [*range(1, 151)]
+LISTS = [[TAGS[(7 * post + at) % 60] for at in range(1 + post % 4)] for post in range(120)]
+STATES = [(country, state) for country in ("US", "CA", "DE") for state in ("RW", "AH", "QP", "ON")]
+PEOPLE = [
+    (first, last) for first in ("Ulla", "Rosa", "Kaito") for last in ("Berg", "Egger", "Hahn")
+]
+
+Frames = Mapping[str, Mapping[str, Sequence[object]]]
+
+
+def posts(write: Callable[[list[str]], str]) -> Frames:
+    return {
+        "posts": {"post": range(120), "labels": [write(tags) for tags in LISTS]},
+        "tags": {"tag": TAGS, "weight": [at * 7 % 13 for at in range(60)]},
+    }
+
+
+def orders(
+    prefix: str, ids: Sequence[int], *, column: str = "customer", table: str = "customers"
+) -> Frames:
+    referred = [ids[at * 11 % len(ids)] for at in range(300)]
+    return {
+        "orders": {
+            "amount": [at * 37 % 101 for at in range(300)],
+            column: [f"{prefix}{each:05}" for each in referred],
+        },
+        table: {"id": ids, "score": [at * 5 % 17 for at in range(len(ids))]},
+    }
+
+
+def found(folder: Path, frames: Frames) -> list[JoinRecord]:
+    for name, columns in frames.items():
+        pd.DataFrame(columns).to_csv(folder / f"{name}.csv", index=False)
+    return find_joins(folder).records()
+
+
+def rows_of(record: JoinRecord) -> int:
+    """Count the rows that a statement returns without its limit."""
+    query = record["sql"].rpartition("LIMIT")[0]
+    return len(duckdb.execute(query).fetchall())
+
+
+@pytest.mark.parametrize(
+    ("frames", "words", "rows"),
+    [
+        (posts(";".join), "each element of posts.csv.labels, split at ;", 300),
+        (posts(", ".join), "each element of posts.csv.labels, split at ,", 300),
+        (posts("|".join), "each element of posts.csv.labels, split at |", 300),
+        (
+            posts(lambda tags: str(tags).replace("'", '"')),
+            "each element of posts.csv.labels, split at ,",
+            300,
+        ),
+        (orders("CUST-", SPARSE), "the numbers of orders.csv.customer behind cust-", 300),
+        (orders("CUST-", DENSE), "the numbers of orders.csv.customer behind cust-", 300),
+        (
+            orders("https://shop.example/customers/", DENSE, column="link"),
+            "the numbers of orders.csv.link behind https://shop.example/customers/",
+            300,
+        ),
+        (
+            orders("urn:x:", SPARSE, column="ref", table="things"),
+            "the numbers of orders.csv.ref behind urn:x:",
+            300,
+        ),
+    ],
+)
+def test_parts_of_cells_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frames: Frames, words: str, rows: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    [record] = found(tmp_path, frames)
+    assert (record["role"], record["compared_as"], record["rows"]) == ("reference", words, rows)
+    assert record["joinability"] <= 0.75
+    assert rows_of(record) == rows
+
+
+@pytest.mark.parametrize(
+    ("mark", "parts", "paths"),
+    [("-", STATES, ["country", "state"]), (" ", PEOPLE, ["first_name", "last_name"])],
+)
+def test_a_cell_holds_several_columns(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mark: str,
+    parts: list[tuple[str, str]],
+    paths: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = [mark.join(parts[at * 5 % len(parts)]) for at in range(100)]
+    columns = dict(zip(paths, zip(*parts, strict=True), strict=True))
+    [record] = found(tmp_path, {"offices": {"place": whole}, "places": columns})
+    assert (record["left_column"], record["right_column"]) == (
+        '["place", "place"]',
+        f'["{paths[0]}", "{paths[1]}"]',
+    )
+    assert record["rows"] == rows_of(record) == 100
+
+
+def test_prefixed_counters_join_no_counter(tmp_path: Path) -> None:
+    frames = orders("INV-", DENSE, column="invoice", table="sensors")
+    assert found(tmp_path, frames) == []
+
+
+def test_lists_of_small_numbers_join_no_counter(tmp_path: Path) -> None:
+    lists = [";".join(str(1 + (at + step) % 40) for step in range(3)) for at in range(90)]
+    assert found(tmp_path, {"votes": {"picks": lists}, "sensors": {"id": DENSE}}) == []
+
+
+def test_prefixed_keys_are_referred_to(tmp_path: Path) -> None:
+    referred = [DENSE[at * 11 % 150] for at in range(400)]
+    frames = {
+        "orders": {"customer": referred, "amount": [at * 37 % 101 for at in range(400)]},
+        "customers": {"code": [f"CUST-{each:05}" for each in DENSE]},
+    }
+    [record] = found(tmp_path, frames)
+    assert (record["cardinality"], record["rows"]) == ("many-to-one", 400)
+    assert record["compared_as"] == "the numbers of customers.csv.code behind cust-"
