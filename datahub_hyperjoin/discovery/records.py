@@ -60,6 +60,12 @@ class _Measures(TypedDict):
     rows: int
     """Number of rows that the join returns."""
 
+    rows_as_written: int
+    """Number of these rows that it returns if values are compared as they are written."""
+
+    placeholders: str
+    """The values that stand for a missing key, and that join nothing."""
+
     left_rows: int | None
     """Number of rows of the left table, an estimate for a table that was read in part; None if
     unknown."""
@@ -136,6 +142,8 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
         left_fan_out=round(evidence.left_fan_out, 4),
         right_fan_out=round(evidence.right_fan_out, 4),
         rows=evidence.rows,
+        rows_as_written=evidence.rows_as_written if evidence.compared_as else evidence.rows,
+        placeholders=evidence.placeholders,
         left_rows=own.total if own else None,
         left_rows_with_value=own.filled if own else None,
         left_rows_with_partner=own.matched if own else None,

@@ -385,11 +385,16 @@ def _row(join: Join) -> tuple[str, ...]:
         *_sides(join.directed_pairs),
         join.role.value,
         f"{join.joinability:.2f}",
-        f"{evidence.shared} {evidence.compared_as}".rstrip(),
+        _shared(evidence),
         f"{evidence.left_containment:.0%} / {evidence.right_containment:.0%}",
         _matched(evidence),
         evidence.cardinality.words,
     )
+
+
+def _shared(evidence: Evidence) -> str:
+    words = f"{evidence.shared} {evidence.compared_as}".rstrip()
+    return f"{words} without {evidence.placeholders}" if evidence.placeholders else words
 
 
 def _matched(evidence: Evidence) -> str:
