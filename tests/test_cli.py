@@ -83,6 +83,8 @@ def test_joins_are_given_to_programs(shop: Shop) -> None:
         "right_fan_out": 2.0,
         "left_containment": 1.0,
         "right_containment": 0.5,
+        "rows_as_written": 0,
+        "placeholders": "",
         "left_counts": None,
         "right_counts": None,
         "compared_as": None,
