@@ -27,13 +27,20 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.errors import UnreadableTableError
-from datahub_hyperjoin.spark.files.delimited import TEXT
+from datahub_hyperjoin.spark.files.delimited import TEXT, Csv, DelimitedText
 from datahub_hyperjoin.spark.files.excel import Workbook, can_read_workbooks
-from datahub_hyperjoin.spark.files.formats import format_named, format_of_suffix, formats_in_doubt
+from datahub_hyperjoin.spark.files.fixed_width import FixedWidth
+from datahub_hyperjoin.spark.files.formats import (
+    format_named,
+    format_of_content,
+    format_of_suffix,
+    formats_in_doubt,
+)
 from datahub_hyperjoin.spark.files.stored import (
     COMPRESSIONS,
     DELTA_LOG,
     ICEBERG_METADATA,
+    DecompressedFile,
     StoredFile,
 )
 from datahub_hyperjoin.tables import Table
@@ -198,7 +205,11 @@ def state_of(files: Sequence[ListedFile]) -> str:
 def recognise_formats(
     files: Sequence[ListedFile], selection: TableSelection, store: ObjectStore | None = None
 ) -> list[ListedFile]:
-    """Look into the files whose names leave their format in doubt, and note what they hold."""
+    """Look into the files whose names may say another format than their content has.
+
+    In object stores, only files whose names leave the format in doubt are looked into, since each
+    look is a request.
+    """
     found = ((file, _format_by_content(file, selection, store)) for file in files)
     return [replace(file, format=format_) if format_ else file for file, format_ in found]
 
@@ -207,26 +218,42 @@ def _format_by_content(
     file: ListedFile, selection: TableSelection, store: ObjectStore | None
 ) -> str:
     inner = _without_compression(PurePosixPath(file.path))
+    named = format_of_suffix(inner.suffix)
     # Files of many tables are looked into where these are listed.
     possible = [each for each in formats_in_doubt(inner.suffix) if not each.has_members]
-    if not possible or not selection.tables.allowed(file.path):
+    if not (possible or (named and not store)) or not selection.tables.allowed(file.path):
         return ""
     path = StoredFile(file.uri, store) if store else Path(file.uri)
-    for format_ in possible:
-        # What cannot be read is reported among the files that are not read.
-        with suppress(OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, TableError):
+    # What cannot be read is reported among the files that are not read.
+    with suppress(OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, TableError):
+        with DecompressedFile(path) as opened:
+            found = format_of_content(opened.read(_BYTES_LOOKED_AT))
+        if found:
+            is_as_named = named and (named.name == found or {named.name, found} == _JSON_FORMATS)
+            return "" if is_as_named else found
+        if isinstance(named, DelimitedText | FixedWidth):
+            return ""
+        for format_ in possible or [Csv()]:
             if format_.recognises(path, selection.dialect_of(file.path)):
                 return format_.name
     return ""
 
+
+_BYTES_LOOKED_AT = 1 << 12
+_JSON_FORMATS = {"json", "jsonl"}
 
 _LOCKS = "~$*"
 """Pattern of the names of lock files, which exist while somebody has a workbook open."""
 
 
 def is_workbook(file: ListedFile) -> bool:
-    """Return whether a file has the extension of a workbook."""
-    return PurePosixPath(file.path).suffix.lower() in Workbook.suffixes
+    """Return whether a file has the extension of a workbook, and no other content."""
+    return (file.format or _format_named(file)) == Workbook.name
+
+
+def _format_named(file: ListedFile) -> str:
+    named = format_of_suffix(PurePosixPath(file.path).suffix)
+    return named.name if named else ""
 
 
 def tables_of_workbooks(

@@ -9,7 +9,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import ClassVar
@@ -34,7 +34,9 @@ from datahub_hyperjoin.spark.files.dialects import Rewrite, find_dialect
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat, format_of
 from datahub_hyperjoin.spark.files.header import (
+    NO_HEADER,
     csv_options,
+    is_plain_row,
     name_first_column,
     note_names,
     number_columns,
@@ -110,7 +112,7 @@ class Csv(DelimitedText):
     name = "csv"
     title = "CSV files"
     suffixes = (".csv", ".psv")
-    doubtful_suffixes = (TEXT,)
+    doubtful_suffixes = (TEXT, *(".text", ".dat", ".data", ".dsv", ".tbl", ".del", ".prn"), "")
 
 
 class Tsv(DelimitedText):
@@ -145,6 +147,10 @@ class DelimitedLayout:
     """The dialect, title lines, header and chosen columns of a delimited text file."""
 
     dialect: Dialect
+    encoding: str
+    compression: str
+    """The usual ending of files that are compressed in the same way; empty if this is not."""
+
     rewrite: Rewrite | None
     titles: str
     names: list[str | None]
@@ -196,6 +202,9 @@ def _layout(
         stream.skip(titles)
     # Without a row, the first one cannot be parsed, which `read_header` reports.
     header, *rows = examined or [read_header(head[len(titles) :], dialect)]
+    if dialect.header and not titles and is_plain_row(header, rows):
+        dialect, rows = replace(dialect, header=False), [header, *rows]
+        notes.append(NO_HEADER)
     lines = head.count("\n") or head.count("\r") or 1
     if dialect.header:
         names = name_first_column(header, rows, lines * stream.size() / len(head))
@@ -206,7 +215,16 @@ def _layout(
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:
         raise UnreadableTableError.without_names()
-    return DelimitedLayout(dialect, rewrite, titles, names, chosen, rows)
+    return DelimitedLayout(
+        dialect=dialect,
+        encoding=stream.encoding,
+        compression=stream.compression,
+        rewrite=rewrite,
+        titles=titles,
+        names=names,
+        columns=chosen,
+        rows=rows,
+    )
 
 
 def _with_long_rows(
@@ -347,8 +365,8 @@ def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
     if len(rows) < _FEWEST_ROWS:
         return False
     header, *others = rows
-    # R and pandas leave the name of the first column empty.
-    names = header if header[0] else header[1:]
+    # R and pandas leave the name of the first column empty; others end each line with a delimiter.
+    names = (header if header[0] else header[1:])[: None if header[-1] else -1]
     are_names = len(names) >= _FEWEST_NAMES and all(
         name and name == name.strip() and len(name) <= _LONGEST_NAME for name in names
     )

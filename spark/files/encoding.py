@@ -88,6 +88,16 @@ class TextStream(BlockStream):
         self._ready = self._to_utf8(block).removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
         self._growth = len(self._ready) / len(block)
 
+    @property
+    def encoding(self) -> str:
+        """Python's name of the encoding, as far as it is known by now."""
+        return self._encoding
+
+    @property
+    def compression(self) -> str:
+        """The usual ending of files that are compressed in the same way; empty if this is not."""
+        return self._file.compression
+
     def size(self) -> float:
         """Estimate how many bytes the file's text takes in UTF-8."""
         return self._growth * self._file.size()

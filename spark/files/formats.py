@@ -4,6 +4,7 @@ Everything about one format is in its class. Installed packages add formats thro
 group `datahub_hyperjoin.formats`, as CONTRIBUTING.md shows.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -164,10 +165,35 @@ def format_of_provider(provider: str) -> FileFormat | None:
     return next((each for each in _own() if provider in each.spark_providers), None)
 
 
+_MARKS = {
+    b"PAR1": "parquet",
+    b"ORC": "orc",
+    b"Obj\x01": "avro",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "workbook",
+}
+"""The first bytes of files by their format. A table here, so that no module is loaded in vain."""
+_ZIP = b"PK\x03\x04"
+_IN_WORKBOOKS = (b"xl/", b"[Content_Types].xml", b"application/vnd.oasis.opendocument.spreadsheet")
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*\"|\[\s*\{)")
+
+
+def format_of_content(head: bytes) -> str:
+    """Return the name of the format that the beginning of a file shows; empty if it shows none.
+
+    >>> format_of_content(b"PAR1..."), format_of_content(b'{"id": 7}'), format_of_content(b"id,n")
+    ('parquet', 'json', '')
+    """
+    if head.startswith(_ZIP) and any(part in head for part in _IN_WORKBOOKS):
+        return "workbook"
+    if _JSON.match(head):
+        return "json"
+    return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "")
+
+
 def formats_in_doubt(suffix: str) -> list[FileFormat]:
     """List the formats that a file may have whose name has this ending."""
     ending = suffix.lower()
-    if not ending or format_of_suffix(ending):
+    if format_of_suffix(ending):
         return []
     return [each for each in _all() if ending in each.doubtful_suffixes]
 

@@ -26,6 +26,11 @@ ROW_AS_HEADER = (
     "set `header: false` or run `hyperjoin find --no-header`"
 )
 
+NO_HEADER = (
+    "the first line is a row, so that the columns have no names and are numbered. If it holds the "
+    "names, add a line above it"
+)
+
 _MOST_OF_ROWS = 0.9
 _MOST_OF_NAMES = 0.8
 _FEWEST_CELLS, _FEWEST_FIELDS = 2, 3
@@ -194,6 +199,50 @@ def is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     steps = {after - before for before, after in pairwise(whole)}
     is_series = len(whole) == len(of_numbers) and len(steps) == 1
     return not is_series and not any(map(_YEAR.fullmatch, of_numbers))
+
+
+def is_plain_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first line is plainly a row of values and no header.
+
+    It has a number above each column of numbers, and a date above each column of dates.
+
+    >>> rows = [["7", "2024-02-01", "Rome"], ["8", "2024-03-02", "Bern"]]
+    >>> is_plain_row(["6", "2024-01-05", "Oslo"], rows), is_plain_row(["id", "day", "city"], rows)
+    (True, False)
+    """
+    # Nearly all headers end here, without a look at the values.
+    if not any(map(_DIGIT.search, header)) or not header[0].strip():
+        return False
+    whole = [row for row in rows if len(row) == len(header)]
+    columns = [*zip(header, *whole, strict=True)]
+    if len(whole) < _FEWEST_ROWS or len(columns) < _FEWEST_CELLS:
+        return False
+    names = [name for name, *values in columns if are_numbers(values)]
+    dates = [each for each in columns if _are_dates(each[1:])]
+    if not all(map(is_number, names)) or not all(map(_are_dates, dates)):
+        return False
+    return bool(dates) or not _may_be_names([name.strip() for name in names], len(columns))
+
+
+def _may_be_names(numbers: Sequence[str], columns: int) -> bool:
+    """Return whether numbers may be names: places, years, or the keys of a pivot table."""
+    whole = [Decimal(each) for each in numbers if each.isascii() and each.isdigit()]
+    if len(whole) < len(numbers):
+        return False
+    is_pivot = len(whole) == columns - 1 > _FEWEST_CELLS and sorted({*whole}) == whole
+    return (
+        is_pivot or all(number <= columns for number in whole) or all(map(_YEAR.fullmatch, numbers))
+    )
+
+
+def _are_dates(values: Sequence[str]) -> bool:
+    written = [value for value in values if value.strip()]
+    shapes = {_DIGIT.sub("9", value) for value in written}
+    return len(shapes) == 1 and shapes <= _DATES and len(written) == len(values)
+
+
+_DIGIT = re.compile(r"\d+")
+_DATES = {f"9{sign}9{sign}9{time}" for sign in "-./" for time in ("", " 9:9", " 9:9:9", "T9:9:9")}
 
 
 def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> bool:

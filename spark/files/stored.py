@@ -178,6 +178,27 @@ COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
 }
 
 
+_SIGNATURES = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\0": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+    b"\x04\x22\x4d\x18": ".lz4",
+}
+"""The first bytes of compressed files. Those of Brotli are not marked, so that the name counts."""
+_UNMARKED = ".br"
+
+
+def _compression(path: DataPath, file: BinaryIO) -> str:
+    """Return the usual ending of files that are compressed in the same way; empty if this is not.
+
+    Programs write compressed files without the ending, and browsers decompress files and keep it.
+    """
+    first = cast("io.BufferedReader", file).peek(max(map(len, _SIGNATURES)))
+    by_content = (name for mark, name in _SIGNATURES.items() if first.startswith(mark))
+    return next(by_content, _UNMARKED if path.suffix.lower() == _UNMARKED else "")
+
+
 class BlockStream(io.RawIOBase, ABC):
     """A stream of bytes that are made ready block by block."""
 
@@ -209,7 +230,8 @@ class DecompressedFile(io.RawIOBase):
         super().__init__()
         self._path = path
         self._file = open_in_order(path)
-        decompress = COMPRESSIONS.get(path.suffix.lower())
+        self.compression = _compression(path, self._file)
+        decompress = COMPRESSIONS.get(self.compression)
         self._content = cast("BinaryIO", decompress(self._file)) if decompress else self._file
         self._progress: list[tuple[int, ...]] = [(0, 0)]
 

@@ -22,7 +22,7 @@ from datahub_hyperjoin.spark.files.byte_ranges import (
 )
 from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, DelimitedText
 from datahub_hyperjoin.spark.files.formats import format_of
-from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, DataPath, bytes_of, path_of
+from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, path_of
 from datahub_hyperjoin.spark.files.table_parts import FileRange
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow, map_tasks
 from datahub_hyperjoin.tables import Table
@@ -75,7 +75,7 @@ def _divide_lines(table: Table) -> _DividedFile | None:
     path = path_of(file)
     try:
         layout = format_.layout_of(file)
-        obstacle = _obstacle(path, layout)
+        obstacle = _obstacle(layout)
         if not obstacle:
             count = min(max(_FEWEST_RANGES, bytes_of(path) // _RANGE_BYTES), _MOST_RANGES)
             return _DividedFile(file, path, layout.dialect, divide_lines(path, count))
@@ -86,10 +86,10 @@ def _divide_lines(table: Table) -> _DividedFile | None:
     return None
 
 
-def _obstacle(path: DataPath, layout: DelimitedLayout) -> str:
+def _obstacle(layout: DelimitedLayout) -> str:
     """Return why a file cannot be divided, or an empty text if it can."""
     obstacles = {
-        "it is compressed": path.suffix.lower() in COMPRESSIONS,
+        "it is compressed": layout.compression != "",
         "it has an escape character": layout.dialect.escape != "",
         "its encoding is given": layout.dialect.encoding is not None,
         "its lines are rewritten": layout.rewrite is not None,

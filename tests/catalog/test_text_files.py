@@ -1,8 +1,13 @@
 """Test that text files with rows are listed as tables, and that other text files are reported."""
 
+import bz2
 import gzip
+import io
+import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
@@ -55,3 +60,53 @@ def test_a_table_that_the_recipe_leaves_out_is_not_told_either(folder: Path) -> 
         {"trips.TXT.gz": ("trips", "csv")},
         [],
     )
+
+
+def parquet() -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": [1, 2]}), sink)
+    return sink.getvalue()
+
+
+LINE = json.dumps({"id": 1, "name": "Ann"}).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format_"),
+    [
+        ("a.csv", parquet(), "parquet"),
+        ("a.csv", LINE + b"\n" + LINE, "json"),
+        ("a.csv", gzip.compress(LINE), "json"),
+        ("a.tsv", b"[\n  " + LINE + b"\n]", "json"),
+        ("a.txt", LINE, "json"),
+        ("a.csv", gzip.compress(ROWS), "csv"),
+        ("a.csv.gz", ROWS, "csv"),
+        ("a.csv.gz", bz2.compress(ROWS), "csv"),
+        ("a.xls", ROWS.replace(b",", b"\t"), "csv"),
+        ("a.xlsx", ROWS.replace(b",", b";"), "csv"),
+        ("a.parquet", ROWS, "csv"),
+        ("a.json", ROWS, "csv"),
+        ("a.dat", ROWS.replace(b",", b"|"), "csv"),
+        ("a.tbl", b"1|Halle|2.5|\n" * 3, "csv"),
+        ("a", ROWS, "csv"),
+        ("a.gz", gzip.compress(ROWS), "csv"),
+        ("a.jsonl", LINE, "jsonl"),
+        ("a.parquet", parquet(), "parquet"),
+        ("a.dat", b"Dear Ann,\nthank you\n", None),
+        ("a", b"#!/bin/sh\nls -l\n", None),
+    ],
+)
+def test_content_that_contradicts_the_name_decides(
+    tmp_path: Path, name: str, content: bytes, format_: str | None
+) -> None:
+    tmp_path.joinpath(name).write_bytes(content)
+    tmp_path.joinpath("z.csv").write_bytes(ROWS)
+    formats = {name: format_ for name, (_, format_) in scan(tmp_path)[0].items()}
+    assert formats.get(name) == format_
+
+
+def test_a_workbook_may_have_any_name(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl.Workbook().save(tmp_path / "a.xlsx")
+    tmp_path.joinpath("a.xlsx").rename(tmp_path / "a.csv")
+    assert scan(tmp_path)[0] == {"a.csv/Sheet": ("Sheet", "workbook")}

@@ -2,7 +2,12 @@
 
 import pytest
 
-from datahub_hyperjoin.spark.files.header import ROW_AS_HEADER, find_header, note_names
+from datahub_hyperjoin.spark.files.header import (
+    ROW_AS_HEADER,
+    find_header,
+    is_plain_row,
+    note_names,
+)
 
 NAMES = ["name", "country", "people"]
 BODY = [["Oslo", "NO", "0.7"], ["Bergen", "NO", "0.3"], ["Malmö", "SE", "0.4"]]
@@ -99,3 +104,35 @@ def test_a_first_row_in_place_of_names_is_noted(first: list[str], rows: list[lis
 )
 def test_numbers_may_be_names(header: list[str], rows: list[list[str]]) -> None:
     assert note_names(header, header, rows) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "rows"),
+    [
+        (ROW, ROWS),
+        (["500001", "1950", "869.27", "2023-06-08"], [["500002", "17", "1.5", "2023-01-01"]] * 2),
+        (["Oslo", "31.12.2024"], [["Bergen", "01.02.2023"], ["Malmö", "02.03.2023"]]),
+        (["1", "4711", "12,5", ""], [["2", "4712", "0,5", ""], ["3", "9", "8,25", ""]]),
+    ],
+)
+def test_a_first_line_that_is_plainly_a_row_is_no_header(
+    first: list[str], rows: list[list[str]]
+) -> None:
+    assert is_plain_row(first, rows)
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        (NAMES, BODY),
+        (["country", "1960", "1961"], [["Norway", "1.5", "2"], ["Oman", "3", "4"]]),
+        (["name", "1", "2", "3"], [["Ann", "7", "8", "9"], ["Bob", "7", "8", "9"]]),
+        (["store", "101", "205", "310"], [["Oslo", "7", "8", "9"], ["Rome", "7", "8", "9"]]),
+        (["", "0"], [["a", "7"], ["b", "8"]]),
+        (["id", "2020-01-01"], [["7", "8"], ["8", "9"]]),
+        (["id", "q1"], [["7", "8"], ["8", "9"]]),
+        (["name", "2024-01-01"], [["a", "2024-02-02"]]),
+    ],
+)
+def test_a_header_with_numbers_is_no_row(header: list[str], rows: list[list[str]]) -> None:
+    assert not is_plain_row(header, rows)
