@@ -4,8 +4,10 @@ These types are immutable and depend on no engine, because they pass from Spark'
 driver, from the driver to the model, and from the model to DataHub.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from datahub_hyperjoin.locations import TableLocation
@@ -78,6 +80,41 @@ class TableId:
 
     def __str__(self) -> str:
         return self.name
+
+
+_WORKBOOK = re.compile(r"[^/]+\.(xls[xmb]?|ods)", re.IGNORECASE)
+
+
+def places_of(tables: Iterable[TableId]) -> dict[TableId, str]:
+    """Return the place of each table; a workbook is no place of its own beside other files.
+
+    It is one only if the workbook has several sheets, of which another such workbook of the folder
+    has one, too: they are versions of each other.
+
+    >>> names = ["days.csv", "a.xlsx/Sheet1", "b.xlsx/2024", "b.xlsx/2025"]
+    >>> {*places_of([TableId("file", name) for name in names]).values()}
+    {'file PROD '}
+    """
+    own = {table: table.place for table in tables}
+    books = {
+        table: replace(table, name=table.parent)
+        for table in own
+        if _WORKBOOK.fullmatch(table.parent.rpartition("/")[2])
+    }
+    if not books:
+        return own
+    sheets = Counter(books.values())
+    named = Counter(
+        (book.place, table.name.rpartition("/")[2])
+        for table, book in books.items()
+        if sheets[book] > 1
+    )
+    versions = {
+        book
+        for table, book in books.items()
+        if sheets[book] > 1 and named[book.place, table.name.rpartition("/")[2]] > 1
+    }
+    return own | {table: book.place for table, book in books.items() if book not in versions}
 
 
 @dataclass(frozen=True, slots=True, order=True)

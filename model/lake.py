@@ -25,6 +25,7 @@ from datahub_hyperjoin.tables import (
     TableId,
     TableProfile,
     ValueHash,
+    places_of,
 )
 from datahub_hyperjoin.value_forms import Notation
 
@@ -254,7 +255,8 @@ class Lake:
     @cached_property
     def places(self) -> tuple[str, ...]:
         """The folder or schema of each table; empty for a table without columns."""
-        return tuple(table.place if table else "" for table in self.tables)
+        places = places_of(filter(None, self.tables))
+        return tuple(places[table] if table else "" for table in self.tables)
 
     @cached_property
     def place_of(self) -> ColumnInts:

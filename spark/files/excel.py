@@ -4,13 +4,15 @@ A sheet is held in memory as a whole, outside of Python; its rows become Python 
 batch.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, time, timedelta
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.columns import (
@@ -26,6 +28,7 @@ from datahub_hyperjoin.spark.errors import EmptyTableError, MissingReaderError, 
 from datahub_hyperjoin.spark.files.formats import FileFormat
 from datahub_hyperjoin.spark.files.header import (
     find_header,
+    is_number,
     name_first_column,
     note_names,
     number_columns,
@@ -42,7 +45,15 @@ _BATCH_ROWS = 1 << 13
 _EXACT_FLOATS = 2.0**53
 
 Cell = str | float | bool | date | time | timedelta
-_Rows = Iterator[list[Cell]]
+_Rows = Iterator[tuple[int, list[Cell]]]
+"""The rows of a sheet, each with its place."""
+
+
+class _Merged(NamedTuple):
+    """Cells that are merged, of which only the first one at the top has a value."""
+
+    rows: range
+    columns: range
 
 
 def can_read_workbooks() -> bool:
@@ -70,17 +81,25 @@ class Workbook(FileFormat):
 
     def read(self, file: File, paths: Paths) -> TableStream:
         """Open a sheet, below any title lines."""
-        extent = RowEstimate()
+        extent, merged = RowEstimate(), list[_Merged]()
         [sheet] = file.member
-        return _read(_rows(path_of(file), sheet, extent), paths, extent, file.dialect)
+        rows = _rows(path_of(file), sheet, extent, merged)
+        return _read(rows, merged, paths, extent, file.dialect)
 
 
-def _read(rows: _Rows, paths: Paths, extent: RowEstimate, dialect: Dialect) -> TableStream:
-    head = [*islice(rows, _ROWS_EXAMINED)]
-    if not head:
+def _read(
+    rows: _Rows, merged: Sequence[_Merged], paths: Paths, extent: RowEstimate, dialect: Dialect
+) -> TableStream:
+    numbered = [*islice(rows, _ROWS_EXAMINED)]
+    if not numbered:
         raise EmptyTableError.without_cells()
+    head = [row for _, row in numbered]
     texts = [["" if cell == "" else str(_value(cell)) for cell in row] for row in head]
-    start = find_header(texts, in_cells=True) if dialect.header else -1
+    start = -1
+    if dialect.header:
+        top = _Header(texts, [at for at, _ in numbered], merged)
+        start = top.last_row(find_header(texts, in_cells=True))
+        texts[start] = top.names(start)
     header, below = texts[max(start, 0)], texts[start + 1 :]
     has_names = dialect.header
     names = name_first_column(header, below, extent.rows) if has_names else number_columns(header)
@@ -92,15 +111,83 @@ def _read(rows: _Rows, paths: Paths, extent: RowEstimate, dialect: Dialect) -> T
     notes += note_names(names, header, below) if has_names else []
     if start > 0:
         notes.append(f"lines above the header were skipped: {start}")
-    batches = _batches(chain(head[start + 1 :], rows), columns)
+    batches = _batches(chain(head[start + 1 :], (row for _, row in rows)), columns)
     return TableStream(columns, batches, notes, extent)
 
 
-def _rows(path: DataPath, sheet: str, extent: RowEstimate) -> _Rows:
+def _rows(path: DataPath, sheet: str, extent: RowEstimate, merged: list[_Merged]) -> _Rows:
+    """Yield the rows with a cell that is filled, and their places; list the merged cells first."""
     with _translated_errors(), _open_workbook(path) as workbook:
         cells = workbook.get_sheet_by_name(sheet)
         extent.rows = cells.height
-        yield from (row for row in cells.iter_rows() if any(cell != "" for cell in row))
+        # Blank columns on the left are left out of the rows, but blank rows above are not.
+        left = cells.start[1] if cells.start else 0
+        merged += [
+            _Merged(range(top, bottom + 1), range(first - left, last - left + 1))
+            for (top, first), (bottom, last) in cells.merged_cell_ranges or ()
+        ]
+        filled = _fill_merged(cells.iter_rows(), merged)
+        yield from ((at, row) for at, row in filled if any(cell != "" for cell in row))
+
+
+def _fill_merged(rows: Iterable[list[Cell]], merged: Sequence[_Merged]) -> _Rows:
+    """Yield the rows and their places, with the value of cells merged over rows in each row."""
+    # Not over columns: the title of a sheet would look like its header.
+    starting: dict[int, list[_Merged]] = defaultdict(list)
+    for each in merged:
+        if len(each.rows) > 1:
+            starting[each.rows.start].append(each)
+    open_: dict[int, tuple[Cell, int]] = {}
+    for at, row in enumerate(rows):
+        for column, (value, stop) in [*open_.items()] if open_ else ():
+            if at < stop:
+                row[column] = value
+            else:
+                del open_[column]
+        open_ |= {
+            each.columns.start: (row[each.columns.start], each.rows.stop)
+            for each in starting.pop(at, ())
+        }
+        yield at, row
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The first rows of a sheet, of which several may be the header."""
+
+    texts: Sequence[list[str]]
+    places: Sequence[int]
+    merged: Sequence[_Merged]
+
+    def last_row(self, start: int) -> int:
+        """Return the index of the last row of the header that begins in a row."""
+        here, below = self._beginning_in(start), start + 1
+        if not here or below + 1 >= len(self.texts):
+            return start
+        stop = max(each.rows.stop for each in here)
+        if stop > self.places[below]:
+            return max(at for at in range(len(self.texts) - 1) if self.places[at] < stop)
+        # One label over several columns is none of their names, if each has one below.
+        named = [self.texts[below][column] for each in here for column in each.columns]
+        return start if not all(named) or any(map(is_number, named)) else below
+
+    def names(self, row: int) -> list[str]:
+        """Return the names in a row, those that repeat with the label of their columns."""
+        names = self.texts[row]
+        labels = {
+            column: self.texts[row - 1][each.columns.start]
+            for each in (self._beginning_in(row - 1) if row else ())
+            if len(each.columns) > 1
+            for column in each.columns
+        }
+        times = Counter(names)
+        return [
+            f"{labels[at]} {name}" if times[name] > 1 and labels.get(at) else name
+            for at, name in enumerate(names)
+        ]
+
+    def _beginning_in(self, row: int) -> list[_Merged]:
+        return [each for each in self.merged if each.rows.start == self.places[row]]
 
 
 def _open_workbook(path: DataPath) -> "CalamineWorkbook":
@@ -112,10 +199,21 @@ def _open_workbook(path: DataPath) -> "CalamineWorkbook":
         return CalamineWorkbook.from_filelike(file)
 
 
-def _batches(rows: _Rows, columns: Sequence[Column]) -> Batches:
+def _batches(rows: Iterator[list[Cell]], columns: Sequence[Column]) -> Batches:
     while chunk := [*islice(rows, _BATCH_ROWS)]:
-        values = [[_value(row[column.position]) for row in chunk] for column in columns]
+        values = [_values(row[column.position] for row in chunk) for column in columns]
         yield batch_of(readable_paths(columns), values, rows=len(chunk))
+
+
+def _values(cells: Iterable[Cell]) -> list[object]:
+    """Convert the cells of a column; dates among times of days become times of days, too."""
+    values = [*map(_value, cells)]
+    # Arrow would cut the time of each off.
+    if any(isinstance(value, datetime) for value in values):
+        return [
+            datetime.combine(value, time()) if type(value) is date else value for value in values
+        ]
+    return values
 
 
 def _value(cell: Cell) -> object:

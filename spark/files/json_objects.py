@@ -19,8 +19,8 @@ def objects_of(whole: JsonObject) -> Sequence[JsonObject]:
         raise NoTableInJsonError.but_several([*rows])
     if rows:
         return [*map(_feature_row, next(iter(rows.values())))]
-    if isinstance(names := lists.get("columns"), list) and _are_lists(lists.get("data")):
-        return _split_rows(names, lists)
+    if "columns" in lists and _are_lists(data := lists.get("data")):
+        return _split_rows(lists["columns"], lists.get("index", []), data)
     lengths = {len(value) for value in lists.values()}
     has_objects = any(isinstance(each, dict) for value in lists.values() for each in value)
     if lists and len(lists) == len(whole) and len(lengths) == 1 and not has_objects:
@@ -53,10 +53,11 @@ def _feature_row(row: JsonObject) -> JsonObject:
     return {"feature_id": row["id"], **properties} if "id" in row else properties
 
 
-def _split_rows(names: list[object], lists: Mapping[str, list[object]]) -> Sequence[JsonObject]:
+def _split_rows(
+    names: list[object], index: list[object], data: list[list[object]]
+) -> Sequence[JsonObject]:
     """Return the rows that pandas writes with `orient="split"`."""
-    rows = [dict(zip(map(str, names), each, strict=False)) for each in lists["data"]]
-    index = lists.get("index", [])
+    rows = [dict(zip(map(str, names), each, strict=False)) for each in data]
     is_key = len(index) == len(rows) and index != [*range(len(rows))]
     return [{_KEY: key, **row} for key, row in zip(index, rows, strict=True)] if is_key else rows
 

@@ -2,10 +2,12 @@
 
 import sys
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
 
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -52,6 +54,69 @@ def test_the_names_of_rows_are_a_column(tmp_path: Path) -> None:
     rows, notes = rows_of(table_of(path, "Cars"))
     assert rows[0] == {"row_name": "Mazda RX4", "mpg": 21}
     assert notes == [ROWS_NAMED]
+
+
+def read_merged(
+    path: Path, rows: list[list[object]], *merged: str, corner: tuple[int, int] = (1, 1)
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Write a sheet whose cells are merged, and read it as a table."""
+    book = Workbook()
+    sheet = book.worksheets[0]
+    for at, row in enumerate(rows, corner[0]):
+        for column, value in enumerate(row, corner[1]):
+            sheet.cell(at, column, value)
+    for cells in merged:
+        sheet.merge_cells(cells)
+    book.save(path / "book.xlsx")
+    return rows_of(table_of(path / "book.xlsx", "Sheet"))
+
+
+def test_cells_merged_over_rows_have_their_value_in_each(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["id", "n"], ["A", 1], [None, 2], ["B", 3], [None, 4], [None, 5]]
+    ids = ["A", "A", "B", "B", None]
+    expected = [{"id": id_, "n": at} for at, id_ in enumerate(ids, 1)]
+    assert read_merged(tmp_path, rows, "A2:A3", "A4:A5") == (expected, [])
+    # The sheet begins below and to the right of its first cell.
+    assert read_merged(tmp_path, rows, "C6:C7", "C8:C9", corner=(5, 3))[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "merged", "names"),
+    [
+        ([["Order", None, "Money"], ["id", "day", "sum"]], ["A1:B1"], ["id", "day", "sum"]),
+        (
+            [["id", "Sales", None], [None, "2023", "2024"]],
+            ["A1:A2", "B1:C1"],
+            ["id", "2023", "2024"],
+        ),
+        (
+            [["id", "2023", None], [None, "sum", "sum"]],
+            ["A1:A2", "B1:C1"],
+            ["id", "2023 sum", "2023 sum_2"],
+        ),
+        (
+            [["id", "day", "sum"], [None, None, None]],
+            ["A1:A2", "B1:B2", "C1:C2"],
+            ["id", "day", "sum"],
+        ),
+        ([["id", "Sum", None]], ["B1:C1"], ["id", "Sum", "column_3"]),
+    ],
+)
+def test_a_header_of_two_rows_has_the_names_of_the_lower(
+    tmp_path: Path, header: list[list[object]], merged: list[str], names: list[str]
+) -> None:
+    rows, _ = read_merged(tmp_path, [*header, ["A", "x", 1], ["B", "y", 2], ["C", "z", 3]], *merged)
+    assert rows[0] == dict(zip(names, ["A", "x", 1], strict=True))
+    assert len(rows) == 3
+
+
+def test_dates_among_times_keep_the_times(tmp_path: Path) -> None:
+    midnight, noon = datetime(2024, 1, 1), datetime(2024, 1, 1, 12)  # noqa: DTZ001 (as in Excel)
+    rows: list[list[object]] = [["at", "on"], [midnight, midnight], [noon, midnight]]
+    assert read_merged(tmp_path, rows)[0] == [
+        {"at": midnight, "on": midnight.date()},
+        {"at": noon, "on": midnight.date()},
+    ]
 
 
 def test_columns_without_a_name_of_their_own_are_kept(tmp_path: Path) -> None:
