@@ -255,7 +255,7 @@ def _measured_properties(evidence: Evidence) -> Iterator[tuple[str, str]]:
         elif isinstance(value, RowCounts):
             counts = ((key, getattr(value, count)) for count, key in _COUNTS[side].items())
             yield from ((key, str(number)) for key, number in counts if number is not None)
-        elif value not in {None, ""}:
+        elif value != field.default or field.name == "rows":
             yield name, str(value)
 
 
