@@ -272,7 +272,8 @@ class DuckDbEngine(SqlEngine):
             places = dict.fromkeys(places)
         members = {path: _members(path, at, [*types]) for path, at in places.items()}
         # An object of columns is one row of lists or objects for DuckDB.
-        if any(_is_nested(types[first], inner) for first, *inner in members.values()):
+        are_lists = all(kind.endswith("[]") for kind in types.values())
+        if are_lists or any(_is_nested(types[first], inner) for first, *inner in members.values()):
             raise TableUnavailableError.in_system(reading.name, DUCKDB.title)
         tops = dict.fromkeys(DUCKDB.write(name_in_sql(first)) for first, *_ in members.values())
         # People's statement reads all columns of all rows, where a guess may turn out to be wrong.
@@ -327,8 +328,13 @@ def _members(path: str, place: int | None, names: Sequence[str]) -> tuple[str, .
     return (name, *(inner.split(".") if inner else ()))
 
 
+_LIST = re.compile(r"(VARCHAR|U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER)\[\]")
+
+
 def _is_nested(kind: str, inner: Sequence[str]) -> bool:
-    return kind.endswith("[]") or (not inner and kind.startswith(("STRUCT", "MAP")))
+    # A list of texts or of whole numbers is read as its text.
+    is_deep = kind.endswith("[]") and not _LIST.fullmatch(kind)
+    return is_deep or (not inner and kind.startswith(("STRUCT", "MAP")))
 
 
 def _is_made_of(name: str, path: str) -> bool:

@@ -2,10 +2,11 @@
 
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Inspector, types
 from sqlalchemy.dialects.postgresql.base import PGInspector
+from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
     FAR_NUMBER,
@@ -21,6 +22,7 @@ from datahub_hyperjoin.spark.databases.system import (
     milliseconds,
     query,
 )
+from datahub_hyperjoin.tables import DataType
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -142,6 +144,14 @@ _FORMS: FormsByType = {
 }
 
 
+_LIST = "CASE WHEN cardinality({0}) > 0 THEN '[' || array_to_string({0}, ', ', '') || ']' END"
+
+
+def _is_list(type_: TypeEngine[Any]) -> bool:
+    elements = (types.String, types.Integer)
+    return isinstance(type_, types.ARRAY) and isinstance(type_.item_type, elements)
+
+
 class PostgresProtocol(DatabaseSystem):
     """A system that speaks PostgreSQL's protocol, and has its settings."""
 
@@ -177,6 +187,14 @@ class PostgreSql(PostgresProtocol):
     answers = MappingProxyType({"SHOW server_encoding": "UTF8"})
     by_default = True
     has_states = True
+
+    def opaque_type(self, type_: TypeEngine[Any]) -> DataType | None:
+        """See `DatabaseSystem.opaque_type`."""
+        return None if _is_list(type_) else super().opaque_type(type_)
+
+    def reading(self, type_: TypeEngine[Any]) -> str | None:
+        """Read arrays as lists in files are read."""
+        return _LIST if _is_list(type_) else super().reading(type_)
 
     def behind(self, url: "URL") -> str:
         """Recognise Redshift by its host.

@@ -16,7 +16,7 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import NotAvroError
 from datahub_hyperjoin.spark.files.formats import FileFormat
-from datahub_hyperjoin.spark.files.nested import translate_read_errors
+from datahub_hyperjoin.spark.files.nested import text_of_list, translate_read_errors
 from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_order, path_of
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
@@ -50,6 +50,9 @@ class Avro(FileFormat):
         return TableStream(columns, _batches(path, readable_paths(columns), extent), notes, extent)
 
 
+_ELEMENTS = {"string", "int", "long"}
+
+
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
     """Yield the path of each column in an Avro schema, and a type for incomparable columns."""
     # The type is None for a column that can be compared. Each nested record is replaced by its
@@ -59,6 +62,8 @@ def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | Non
         match _kind(type_):
             case "record":
                 yield from _leaves(type_, f"{path}.")
+            case "array" if _kind(_non_null(type_["items"])) in _ELEMENTS:
+                yield path, None
             case "array" | "map":
                 yield path, DataType.NESTED
             case _:
@@ -98,4 +103,4 @@ def _value(record: Any, names: Sequence[str]) -> object:  # noqa: ANN401
         if record is None:
             return None
         record = record[name]
-    return record
+    return text_of_list(record) if isinstance(record, list) else record

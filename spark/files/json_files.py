@@ -34,7 +34,7 @@ from datahub_hyperjoin.spark.errors import EmptyTableError, TooDeepError, Unread
 from datahub_hyperjoin.spark.files.errors import NoTableInJsonError
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat
 from datahub_hyperjoin.spark.files.json_objects import JsonObject, objects_of
-from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns
+from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, text_of_list
 from datahub_hyperjoin.spark.files.stored import DataPath, DecompressedFile, path_of
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
@@ -143,8 +143,9 @@ def _columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
     opaque: dict[str, bool] = {}
     for each in objects:
         for leaf, value in _leaves(each):
-            # A column cannot be compared only if it never holds anything but lists.
-            opaque[leaf] = isinstance(value, list) and opaque.get(leaf, True)
+            # A column cannot be compared only if it never holds anything but lists of objects.
+            is_opaque = isinstance(value, list) and bool(value) and text_of_list(value) is None
+            opaque[leaf] = is_opaque and opaque.get(leaf, True)
     # A name with half a surrogate pair has no UTF-8.
     names = [leaf for leaf in opaque if leaf.encode("utf-8", "ignore").decode() == leaf]
     return [
@@ -191,7 +192,7 @@ def _keys_of(columns: Sequence[Column], leaves: Sequence[Column]) -> _Keys:
 
 
 def _batch_of_objects(objects: Sequence[JsonObject], keys: _Keys) -> pa.RecordBatch:
-    """Convert each object to a row, in which a missing member is null, and so is a list."""
+    """Convert each object to a row, with nulls for members that are missing or lists of objects."""
     rows = [dict(_leaves(each)) for each in objects]
     columns = [[_scalar(row.get(key)) for row in rows] for key in keys.values()]
     return batch_of([*keys], columns, rows=len(rows))
@@ -241,7 +242,7 @@ def _leaves(value: JsonObject, prefix: str = "") -> Iterator[tuple[str, object]]
 
 
 def _scalar(value: object) -> object:
-    return None if isinstance(value, list) else value
+    return text_of_list(value) if isinstance(value, list) else value
 
 
 class JsonLines(FileFormat):

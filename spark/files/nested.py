@@ -1,9 +1,14 @@
-"""Flatten nested schemas and rows, so that each member of a struct becomes a column."""
+"""Flatten nested schemas and rows, so that each member of a struct becomes a column.
+
+A list of texts or of whole numbers is read as text, such as `[a, b]`, so that its elements can be
+compared.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from datahub_hyperjoin.arrow_bytes import hex_digits
 from datahub_hyperjoin.spark.columns import Column, column_names
@@ -16,6 +21,10 @@ _IS_BINARY = (
     pa.types.is_fixed_size_binary,
     pa.types.is_binary_view,
 )
+
+_ELEMENTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)
+LIST_MARK = ", "
+"""What stands between the elements of a list in its text."""
 
 
 @contextmanager
@@ -34,7 +43,7 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
     columns = list[Column]()
     for position, (leaf, type_) in enumerate(leaf_types(schema)):
         is_nested = pa.types.is_nested(getattr(type_, "storage_type", type_))
-        opaque = DataType.NESTED if is_nested else None
+        opaque = DataType.NESTED if is_nested and not _is_list(type_) else None
         columns.append(Column(leaf, position, opaque, is_binary=_holds_bytes(type_)))
     return columns
 
@@ -96,8 +105,38 @@ def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
         yield from _members(path, array.dictionary_decode())
     elif _holds_bytes(array.type):
         yield path, hex_digits(array)
+    elif _is_list(array.type):
+        yield path, _texts_of_lists(array)
     else:
         yield path, array
+
+
+def _is_list(type_: pa.DataType) -> bool:
+    is_list = pa.types.is_list(type_) or pa.types.is_large_list(type_)
+    return is_list and any(each(type_.value_type) for each in _ELEMENTS)
+
+
+def _texts_of_lists(lists: pa.Array) -> pa.Array:
+    # Without elements, there is nothing to compare; a null within a list is no element.
+    texts = pc.fill_null(lists.values.cast(pa.string()), "")
+    whole = type(lists).from_arrays(lists.offsets, texts)
+    joined = pc.binary_join(whole, LIST_MARK)
+    is_filled = pc.and_(lists.is_valid(), pc.greater(pc.list_value_length(whole), 0))
+    written = pc.binary_join_element_wise("[", joined, "]", "")
+    return pc.if_else(is_filled, written, None)
+
+
+def text_of_list(values: Sequence[object]) -> str | None:
+    """Write a list as text; None if it is empty or has elements that are not compared.
+
+    >>> text_of_list(["a", None, "b"]), text_of_list([1, 2]), text_of_list([]), text_of_list([[1]])
+    ('[a, , b]', '[1, 2]', None, None)
+    """
+    if not values or any(
+        isinstance(each, bool) or not isinstance(each, str | int | None) for each in values
+    ):
+        return None
+    return f"[{LIST_MARK.join('' if each is None else str(each) for each in values)}]"
 
 
 def _holds_bytes(type_: pa.DataType) -> bool:

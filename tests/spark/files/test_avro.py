@@ -36,7 +36,7 @@ SCHEMA = {
         {"name": "home", "type": ["null", ADDRESS]},
         {"name": "work", "type": "Address"},
         {"name": "either", "type": ["int", "string"]},
-        {"name": "tags", "type": {"type": "array", "items": "string"}},
+        {"name": "tags", "type": {"type": "array", "items": "double"}},
         {"name": "photo", "type": "bytes"},
         {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["OPEN", "PAID"]}},
     ],
@@ -53,7 +53,7 @@ def order(number: int, **fields: object) -> dict[str, Any]:
         "home": {"city": "Oslo"},
         "work": {"city": None},
         "either": number if number % 2 else "two",
-        "tags": ["a"],
+        "tags": [0.5],
         "photo": b"\xff",
         "state": "OPEN",
     }

@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
             CREATE TABLE odd AS SELECT
                 '0012'::VARCHAR AS zip, 170141183460469231731687303715884105727::HUGEINT AS huge,
                 INTERVAL 2 DAY AS wait, TIME '12:30:00' AS at, 'a'::ENUM('a', 'b') AS kind,
-                {{'city': 'Oslo', 'x': [1]}} AS place, [1, 2] AS list, 'x'::BLOB AS raw,
+                {{'city': 'Oslo', 'x': [1.5]}} AS place, [0.5, 2] AS list, 'x'::BLOB AS raw,
                 DATE '2024-02-29' AS day, 1.50::DECIMAL(9, 2) AS price,
                 NULL::INTEGER AS "no ""name";
             CREATE VIEW names AS SELECT code FROM many LIMIT 2;

@@ -122,7 +122,7 @@ def test_integers_among_fractions_keep_all_digits(
 
 
 def test_values_are_read_as_in_json_lines(read: Read) -> None:
-    row = {"a": 1, "b": 1.5, "c": True, "d": {"e": "x", "f": None}, "g": [1, 2], "h": 2.0}
+    row = {"a": 1, "b": 1.5, "c": True, "d": {"e": "x", "f": None}, "g": [1.5, 2], "h": 2.0}
     rows, notes = read(json.dumps([row, {"a": 2, "z": 3}]))
     assert rows == [
         {"a": 1, "b": 1.5, "c": True, "d.e": "x", "d.f": None, "h": 2, "z": None},

@@ -55,7 +55,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    pq.write_table(pa.table({"id": range(5), "tags": [["a"]] * 5}), tmp_path / "five.parquet")
+    pq.write_table(pa.table({"id": range(5), "tags": [[0.5]] * 5}), tmp_path / "five.parquet")
     yield Lake(tmp_path, f"viewfs://{host}/data")
     spark.conf.unset(key)
 
