@@ -19,6 +19,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
 from datahub_hyperjoin.joins import Evidence, Join, RunSql, Suggestion
 from datahub_hyperjoin.joins.describe import shown_first
+from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.model.domains import find_domains
@@ -30,6 +31,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
+from datahub_hyperjoin.model.signals.copies import find_copies
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.routes import need_spark
@@ -52,6 +54,10 @@ from datahub_hyperjoin.stages.part_joins import add_part_joins
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.tables import DescribedTable, Pair, TableId, TableProfile, pair_of
+from datahub_hyperjoin.wording import number_of
+
+_MOST_COPIES = 9
+"""Maximum number of copies of tables that are named in warnings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +112,18 @@ def _report_names(naming: Naming, progress: Progress) -> None:
 
 
 def index_lake(
-    profiles: Sequence[TableProfile], config: ModelConfig, facts: CatalogFacts, progress: Progress
+    profiles: Sequence[TableProfile],
+    config: ModelConfig,
+    facts: CatalogFacts,
+    progress: Progress,
+    *,
+    knows_copies: bool = False,
 ) -> LakeIndex:
     """Find the key columns of a lake, and build its join graph and hypergraph."""
     require_extras(config)
     lake = Lake.from_tables(profiles).in_order()
-    index = build_lake_index(lake, config, facts, progress.say)
+    copies = find_copies(lake, _views(profiles)) if knows_copies else None
+    index = build_lake_index(lake, config, facts, progress.say, copies=copies)
     if config.variants.llm:
         _report_names(index.naming, progress)
     within, across = find_hyperedges(lake, index.joins, config.setting)
@@ -123,6 +135,11 @@ def index_lake(
         "largest_hyperedge_across_tables", max(map(len, index.joins.components), default=0)
     )
     return index
+
+
+def _views(profiles: Sequence[TableProfile]) -> set[TableId]:
+    places = ((each.table.id, each.table.location) for each in profiles)
+    return {id_ for id_, place in places if isinstance(place, Relation) and place.is_view}
 
 
 def embed(
@@ -154,6 +171,17 @@ def _report_findings(findings: Findings, progress: Progress) -> None:
     progress.count("joins_not_verified", len(findings.named))
     progress.count("joins_through_crosswalks", len(findings.crosswalks))
     progress.count("value_domains", len(findings.domains))
+    progress.count("copies_of_tables", len(findings.copies))
+    lines = [f"{copy} has the content of {original}" for copy, original in findings.copies]
+    rest = len(lines) - _MOST_COPIES
+    more = [f"and {number_of(rest, 'more table')}, such as {lines[-1]}"] if rest > 0 else []
+    for line in lines[:_MOST_COPIES] + more:
+        progress.warn(
+            "Copy of a table",
+            "It joins no other copy, and other tables join the copy in their own folder or schema, "
+            "else the original. Accept a join with the copy to have it nevertheless",
+            line,
+        )
     for table in sorted(findings.unverified):
         progress.warn(
             "Table not verified",
@@ -315,10 +343,9 @@ def _compare_values(
     model = config.model
     check_budget(profiles, model, facts, progress)
     with progress.stage("Building the hypergraph"):
-        index = index_lake(profiles, model, facts, progress)
+        index = index_lake(profiles, model, facts, progress, knows_copies=True)
     with progress.stage("Encoding columns"):
-        executor = find_executor(session, model, progress)
-        encoding = embed(index, model, progress, executor)
+        encoding = embed(index, model, progress, find_executor(session, model, progress))
     ranked = _rank(index, encoding, model, progress)
     min_containment, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()
@@ -348,6 +375,7 @@ def _compare_values(
         joins=joins,
         domains=find_domains(joins, dict(zip(index.lake.ids, index.lake.profiles, strict=True))),
         crosswalks=crosswalks,
+        copies=index.copies.originals if index.copies else (),
         unverified=frozenset(unverified),
         contributions=list_contributions(index, encoding.embeddings, joined, model.ranking.scoring),
         model_version=f"{__version__}-{encoding.fingerprint}",

@@ -52,6 +52,9 @@ class Findings:
     crosswalks: tuple[CrosswalkJoin, ...] = ()
     """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
 
+    copies: tuple[tuple[TableId, TableId], ...] = ()
+    """The tables that are copies, each with its original."""
+
     named: tuple[Join, ...] = ()
     """Joins suggested by names and the catalog alone, because the rows of a table were not read or
     a column has no values. These joins have no evidence."""
@@ -129,6 +132,7 @@ class _Record:
     model_version: str
     domains: tuple[Domain, ...]
     crosswalks: tuple[CrosswalkJoin, ...]
+    copies: tuple[tuple[TableId, TableId], ...]
     contributions: tuple[tuple[Pair, Contributions], ...]
     counts: Mapping[str, float]
     """The counts of the run that made the findings."""
@@ -143,7 +147,7 @@ class _Record:
         return Findings(profiles=profiles, contributions=dict(self.contributions), **same)
 
 
-_SAME = ("keys", "suggestions", "joins", "model_version", "domains", "crosswalks")
+_SAME = ("keys", "suggestions", "joins", "model_version", "domains", "crosswalks", "copies")
 """The fields that findings and their record have alike."""
 
 

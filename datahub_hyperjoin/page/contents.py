@@ -135,6 +135,9 @@ class Contents:
 
     left_out: int = 0
 
+    copies: tuple[tuple[str, str], ...] = ()
+    """The names of the tables that are copies, each with that of its original."""
+
 
 class JoinRow(NamedTuple):
     """A join as the script of the page reads it."""
@@ -277,6 +280,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
     declared: Sequence[Join] = (),
+    copies: Sequence[tuple[TableId, TableId]] = (),
     lone: Sequence[Join] = (),
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
@@ -315,6 +319,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         },
         declared=tuple(map(_ends, declared)),
         left_out=len(every) - len(shown),
+        copies=tuple((str(copy), str(original)) for copy, original in copies),
     )
 
 

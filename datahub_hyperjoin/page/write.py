@@ -119,6 +119,7 @@ def write_page(
         suggestions=found.suggestions,
         joins=joins,
         declared=found.declared,
+        copies=found.copies,
         lone=lone,
         statements=found.statements,
         contributions=found.contributions,

@@ -219,6 +219,9 @@ class _Decisions:
             return ""
         if self.facts.of(pair).verdict is Verdict.REJECTED:
             return "people rejected it"
+        ends = [np.array([self.index.lake.index_of[column]]) for column in pair]
+        if self.index.are_apart(*ends).any():
+            return "one of them is in a copy of a table, and other tables join the one near to them"
         if score is None:
             return "neither column surely refers to the other, and the ranking does not suggest it"
         left, right = (self.index.lake.index_of[column] for column in pair)

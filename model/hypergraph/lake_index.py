@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
@@ -15,10 +17,11 @@ from datahub_hyperjoin.model.roles.named_references import find_named_references
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import References, Relations, find_references
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
+from datahub_hyperjoin.model.signals.copies import Copies
 from datahub_hyperjoin.model.signals.crosswalks import CrosswalkOverlap, find_crosswalks
 from datahub_hyperjoin.model.signals.names import NameSimilarity, qualify
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, add_form_overlap, measure_overlap
-from datahub_hyperjoin.model.signals.pairs import KeyInts
+from datahub_hyperjoin.model.signals.pairs import Ints, KeyInts, Masks
 from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.visible import logger_of
 
@@ -39,6 +42,12 @@ class LakeIndex:
     entity_kinds: bool = True  # whether standard codes and names in values are recognised
     roles: bool = True
     naming: Naming = field(default_factory=Naming)
+    copies: Copies | None = None
+    """The tables that are copies of others; None if they are compared as all others."""
+
+    def are_apart(self, left: Ints, right: Ints) -> Masks:
+        """Mark the pairs of columns that do not join, as one is in a copy of a table."""
+        return _are_apart(self.copies, self.priors, left, right)
 
     def with_decisions(self, priors: CatalogPriors) -> "LakeIndex":
         """Return a copy of the index that uses the decisions in the given catalog priors."""
@@ -95,7 +104,12 @@ class LakeIndex:
     @cached_property
     def within_tables(self) -> Containments:
         """The containment of each column in the key of its own table."""
-        return compare_with_own_keys(self.lake, self.priors) if self.features.values else {}
+        if not self.features.values:
+            return {}
+        found = compare_with_own_keys(self.lake, self.priors)
+        ends = np.array([*found], dtype=np.int64).reshape(-1, 2)
+        apart = self.are_apart(*ends.T)
+        return {pair: found[pair] for pair, no in zip(found, apart, strict=True) if not no}
 
     def find_references(self, measured: Containments) -> References:
         """Find the probable references from columns to keys."""
@@ -109,8 +123,22 @@ class LakeIndex:
         return find_references(self.lake, self.overlap, self.priors, known, weights)
 
 
+def _are_apart(copies: Copies | None, priors: CatalogPriors, left: Ints, right: Ints) -> Masks:
+    if not copies or not copies.groups:
+        return np.zeros(np.broadcast_shapes(left.shape, right.shape), dtype=bool)
+    left, right = np.broadcast_arrays(left, right)
+    # What people accepted, declared or queried joins, copy or not.
+    known = priors.join_probability.holds(left, right) | priors.accepted.holds(left, right)
+    return copies.are_apart(left, right) & ~known
+
+
 def build_lake_index(
-    lake: Lake, config: ModelConfig, facts: CatalogFacts, say: Callable[[str], None] = logger.info
+    lake: Lake,
+    config: ModelConfig,
+    facts: CatalogFacts,
+    say: Callable[[str], None] = logger.info,
+    *,
+    copies: Copies | None = None,
 ) -> LakeIndex:
     """Build the index of a lake from its columns and the catalog facts."""
     priors = CatalogPriors.from_facts(lake, facts)
@@ -118,6 +146,8 @@ def build_lake_index(
     overlap = measure_overlap(lake) if config.features.values else ValueOverlap.empty(len(lake))
     if config.setting.value_forms and config.features.values:
         overlap = add_form_overlap(lake, overlap)
+    if copies and copies.groups:
+        overlap = overlap.select(~_are_apart(copies, priors, overlap.left, overlap.right))
     naming = Naming()
     if config.uses_variants:
         naming = name_columns(lake, keys, config.variants, say)
@@ -134,4 +164,5 @@ def build_lake_index(
         entity_kinds=config.setting.entity_kinds,
         roles=config.setting.roles,
         naming=naming,
+        copies=copies,
     )

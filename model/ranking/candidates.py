@@ -219,9 +219,10 @@ def find_candidates(
 def _merge(
     index: LakeIndex, sources: Sequence[Int32[np.ndarray, "key _"]], at: slice
 ) -> Candidates:
-    """Merge the candidates that all sources give for some key columns; drop rejected pairs."""
+    """Merge the candidates of all sources for some key columns, but no rejected ones or copies."""
     candidates = np.hstack([source[at] for source in sources])
     if len(sources) > 1:
         candidates = _without_repeats(candidates)
-    rejected = index.priors.rejected.holds(*np.broadcast_arrays(index.keys[at, None], candidates))
-    return np.where(rejected, NO_CANDIDATE, candidates).astype(np.int32)
+    pairs = np.broadcast_arrays(index.keys[at, None], np.maximum(candidates, 0))
+    dropped = index.priors.rejected.holds(*pairs) | index.are_apart(*pairs)
+    return np.where(dropped, NO_CANDIDATE, candidates).astype(np.int32)

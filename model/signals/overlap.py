@@ -154,6 +154,11 @@ class ValueOverlap(SparsePairs):
         none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
         return cls(columns, none, none, none, zero, zero, least_chance=np.zeros(columns))
 
+    def select(self, mask: PairMask) -> "ValueOverlap":
+        """Return a copy with only the pairs that a mask selects in both orders."""
+        names = ("left", "right", "shared", "containment", "beyond_chance")
+        return replace(self, **{name: getattr(self, name)[mask] for name in names})
+
     def either_containment(self, left: PairInts, right: PairInts) -> PairFloats:
         """For each requested pair, return the greater of its two containments."""
         forth = self.look_up(self.containment, left, right)
