@@ -29,7 +29,6 @@ from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.delimited import TEXT, Csv, DelimitedText
 from datahub_hyperjoin.spark.files.excel import Workbook, can_read_workbooks
-from datahub_hyperjoin.spark.files.fixed_width import FixedWidth
 from datahub_hyperjoin.spark.files.formats import (
     format_named,
     format_of_content,
@@ -231,7 +230,7 @@ def _format_by_content(
         if found:
             is_as_named = named and (named.name == found or {named.name, found} == _JSON_FORMATS)
             return "" if is_as_named else found
-        if isinstance(named, DelimitedText | FixedWidth):
+        if named and (isinstance(named, DelimitedText) or named.schema_suffix):
             return ""
         for format_ in possible or [Csv()]:
             if format_.recognises(path, selection.dialect_of(file.path)):

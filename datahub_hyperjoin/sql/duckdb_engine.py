@@ -17,6 +17,7 @@ import duckdb
 from sqlglot import exp
 
 from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.spark.files.folder import first_file
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, format_of
 from datahub_hyperjoin.spark.files.header import ROW_NAME
 from datahub_hyperjoin.spark.files.stored import local_path
@@ -80,7 +81,7 @@ def _file_readings(
     """Yield the ways in which DuckDB can read the files of a table, simplest first."""
     if isinstance(location, File) and location.copy_of:
         path = str(local_path(location.uri))
-        [call] = format_of(location).duckdb_calls(location.dialect)
+        [call] = format_of(location).duckdb_calls_of(location)
         yield FileReading(table.id.name, name_in_sql(*location.copy_of), name_in_sql(path), call)
         return
     shown = addresses.of(table, location) if addresses else _store_of(table) + _own_name(table)
@@ -89,7 +90,8 @@ def _file_readings(
     if isinstance(location, Folder) and location.pattern and not addresses:
         # The table is called after one of its files.
         shown = shown.rpartition("/")[0] or "."
-    for call in format_of(location).duckdb_calls(location.dialect):
+    first = location if isinstance(location, File) else first_file(location)
+    for call in format_of(location).duckdb_calls_of(first):
         if isinstance(location, File) and not call.options and _is_enough(shown, call):
             yield FileReading(shown, name_in_sql(shown), name_in_sql(uri), call)
         else:
@@ -127,11 +129,14 @@ def _pattern(location: File | Folder) -> str:
     return f"/**/*{ending if ending.count('.') == 1 else PurePosixPath(ending).suffix}"
 
 
-def _table(call: DuckDbCall, path: str, of_folder: Mapping[str, str | bool]) -> exp.Table:
+def _table(call: DuckDbCall, path: str, of_folder: Mapping[str, str | int]) -> exp.Table:
     arguments: list[exp.Condition] = [exp.Literal.string(path)]
     for name, value in {**of_folder, **call.options}.items():
-        is_flag = isinstance(value, bool)
-        literal = exp.Boolean(this=value) if is_flag else exp.Literal.string(str(value))
+        # A control character would be invisible.
+        is_visible = not isinstance(value, str) or value.isprintable()
+        literal = (
+            exp.convert(value) if is_visible else exp.Chr(expressions=[exp.convert(ord(value))])
+        )
         arguments.append(exp.EQ(this=exp.to_identifier(name), expression=literal))
     return exp.Table(this=exp.Anonymous(this=call.function, expressions=arguments))
 

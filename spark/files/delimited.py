@@ -10,9 +10,9 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 import pyarrow.csv
@@ -30,7 +30,7 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
-from datahub_hyperjoin.spark.files.dialects import Rewrite, find_dialect
+from datahub_hyperjoin.spark.files.dialects import USUAL_DELIMITERS, Rewrite, find_dialect
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat, format_of
 from datahub_hyperjoin.spark.files.header import (
@@ -43,9 +43,10 @@ from datahub_hyperjoin.spark.files.header import (
     read_header,
     split_titles,
 )
-from datahub_hyperjoin.spark.files.ragged import RaggedRows
-from datahub_hyperjoin.spark.files.stored import DataPath, DecompressedFile, path_of
-from datahub_hyperjoin.spark.objects import batch_of
+from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, DataPath, DecompressedFile, path_of
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.spark.files.ragged import RaggedRows
 
 TEXT = ".txt"
 """The ending of both delimited text and prose."""
@@ -55,6 +56,23 @@ _LARGEST_BLOCK = 1 << 28
 """Block size for files with a row that does not fit into two smaller blocks."""
 _LONG_ROW = "straddling object"
 _Text = TextStream | RangeText
+
+
+@dataclass(frozen=True, slots=True)
+class DelimitedLayout:
+    """The dialect, title lines, header and chosen columns of a delimited text file."""
+
+    dialect: Dialect
+    encoding: str
+    compression: str
+    """The usual ending of files that are compressed in the same way; empty if this is not."""
+
+    rewrite: Rewrite | None
+    titles: str
+    names: list[str | None]
+    columns: tuple[Column, ...]
+    rows: list[list[str]]
+    """The first rows, which show how to mend others."""
 
 
 class DelimitedText(FileFormat):
@@ -78,7 +96,7 @@ class DelimitedText(FileFormat):
         """Open a file, or a byte range that `align_to_rows` has found."""
         return read_delimited(path_of(file), paths, file.dialect, part, hint=self.delimiter)
 
-    def layout_of(self, file: File) -> "DelimitedLayout":
+    def layout_of(self, file: File) -> DelimitedLayout:
         """Find the layout of a file."""
         with DecompressedFile(path_of(file)) as opened:
             return _layout(TextStream(opened, file.dialect), None, file.dialect, self.delimiter)
@@ -96,6 +114,29 @@ class DelimitedText(FileFormat):
             call(options=options, suffixes=(".csv", ".tsv"), is_guess=True),
             *(call(options=each, is_text=True) for each in in_each),
         ]
+
+    def duckdb_calls_of(self, file: File) -> Iterator[DuckDbCall]:
+        """Yield the calls for any file, and those for what its content shows after the first."""
+        guess, *as_text = self.duckdb_calls(file.dialect)
+        yield guess
+        try:
+            layout = self.layout_of(file)
+        except (TableError, OSError):
+            return
+        found = _found_options(layout, path_of(file))
+        if layout.rewrite is None and found is not None:
+            text: dict[str, str | int] = {"header": layout.dialect.header, "all_varchar": True}
+            options = {**_duckdb_options(layout.dialect), **text}
+            # Strict parsing refuses rows with more or fewer fields than the header.
+            padded: dict[str, str | int] = {"null_padding": True, "strict_mode": False}
+            is_even = all(len(row) == len(layout.names) for row in layout.rows)
+            call = partial(DuckDbCall, function="read_csv", is_text=True)
+            if found or not is_even:
+                yield call(options={**options, **found, **({} if is_even else padded)})
+            yield from as_text
+            yield call(options={**options, **found, **padded})
+        else:
+            yield from as_text
 
 
 def delimited_format(file: File) -> DelimitedText:
@@ -124,7 +165,28 @@ class Tsv(DelimitedText):
     delimiter = "\t"
 
 
-def _duckdb_options(dialect: Dialect) -> dict[str, str | bool]:
+_FOUND_ENCODINGS = {"cp1252": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
+_DUCKDB_COMPRESSIONS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
+
+
+def _found_options(layout: DelimitedLayout, path: DataPath) -> dict[str, str | int] | None:
+    """Return the options that DuckDB may not find by itself; None if it cannot read the file."""
+    named = path.suffix.lower() if path.suffix.lower() in COMPRESSIONS else ""
+    dialect, options = layout.dialect, dict[str, str | int]()
+    if layout.compression not in _DUCKDB_COMPRESSIONS:
+        return None
+    if layout.compression != named:
+        options["compression"] = _DUCKDB_COMPRESSIONS[layout.compression]
+    if dialect.quote != DEFAULT_DIALECT.quote or dialect.delimiter not in USUAL_DELIMITERS:
+        options["delim"] = str(dialect.delimiter)
+    if layout.titles:
+        options["skip"] = len(layout.titles.splitlines())
+    if layout.encoding in _FOUND_ENCODINGS:
+        options["encoding"] = _FOUND_ENCODINGS[layout.encoding]
+    return None if layout.encoding.endswith("-be") else options
+
+
+def _duckdb_options(dialect: Dialect) -> dict[str, str | int]:
     written: dict[str, str | bool | None] = {
         "delim": dialect.delimiter,
         "quote": None if dialect.quote == DEFAULT_DIALECT.quote else dialect.quote,
@@ -140,23 +202,6 @@ def _duckdb_options(dialect: Dialect) -> dict[str, str | bool]:
 def _duckdb_encoding(dialect: Dialect) -> str | None:
     name = codecs.lookup(dialect.encoding or "utf-8").name
     return None if name == "utf-8" else _DUCKDB_ENCODINGS.get(name, name)
-
-
-@dataclass(frozen=True, slots=True)
-class DelimitedLayout:
-    """The dialect, title lines, header and chosen columns of a delimited text file."""
-
-    dialect: Dialect
-    encoding: str
-    compression: str
-    """The usual ending of files that are compressed in the same way; empty if this is not."""
-
-    rewrite: Rewrite | None
-    titles: str
-    names: list[str | None]
-    columns: tuple[Column, ...]
-    rows: list[list[str]]
-    """The first rows, which show how to mend others."""
 
 
 def read_delimited(
@@ -256,7 +301,7 @@ def _batches(
 ) -> Iterator[tuple[bool, pa.RecordBatch]]:
     """Read the rows as Arrow batches, those of irregular rows apart, and add notes about these."""
     irregular: list[str] = []
-    ragged = RaggedRows.beside(len(layout.names), layout.rows, str(layout.dialect.delimiter))
+    ragged = _RaggedRows(layout)
 
     def keep(row: pa.csv.InvalidRow) -> str:
         irregular.append(row.text)
@@ -267,7 +312,7 @@ def _batches(
         with stream, _source(stream) as source:
             batches = _open(source, layout, keep, block)
             for blocks, batch in enumerate(chain(batches, [None]), start=1):
-                both = [(False, batch), (True, _mended(irregular, layout, ragged))]
+                both = [(False, batch), (True, ragged.batch_of(irregular))]
                 for is_mended, each in both:
                     if each:
                         rows += len(each)
@@ -282,18 +327,40 @@ def _batches(
         raise UnreadableTableError.ragged(ragged.skipped)
 
 
-def _mended(
-    lines: Sequence[str], layout: DelimitedLayout, ragged: RaggedRows
-) -> pa.RecordBatch | None:
-    """Return a batch of the rows that could be mended; None if there are none."""
-    if not lines:
-        return None
-    options = csv_options(layout.dialect)
-    rows = (next(csv.reader(io.StringIO(line, newline=""), **options), [""]) for line in lines)
-    kept = [row for row in map(ragged.mend, rows) if row]
-    paths = [column.path for column in layout.columns]
-    values: list[list[object]] = [[row[c.position] or None for row in kept] for c in layout.columns]
-    return batch_of(paths, values, rows=len(kept))
+class _RaggedRows:
+    """The rows of a text that have more or fewer fields than the header."""
+
+    def __init__(self, layout: DelimitedLayout) -> None:
+        self._layout = layout
+
+    @cached_property
+    def _mending(self) -> "RaggedRows":
+        # Few files need it.
+        from datahub_hyperjoin.spark.files.ragged import RaggedRows  # noqa: PLC0415
+
+        layout = self._layout
+        return RaggedRows.beside(len(layout.names), layout.rows, str(layout.dialect.delimiter))
+
+    def batch_of(self, lines: Sequence[str]) -> pa.RecordBatch | None:
+        """Return a batch of the rows that could be mended; None if there are no lines."""
+        if not lines:
+            return None
+        columns, options = self._layout.columns, csv_options(self._layout.dialect)
+        rows = (next(csv.reader(io.StringIO(line, newline=""), **options), [""]) for line in lines)
+        kept = [row for row in map(self._mending.mend, rows) if row]
+        values = [[row[column.position] or None for row in kept] for column in columns]
+        return pa.RecordBatch.from_arrays(
+            [pa.array(each, pa.string()) for each in values], [column.path for column in columns]
+        )
+
+    @property
+    def skipped(self) -> int:
+        """How many lines are no rows."""
+        return self._mending.skipped
+
+    def notes(self) -> list[str]:
+        """Return notes for users about the rows that were mended or skipped."""
+        return self._mending.notes() if "_mending" in vars(self) else []
 
 
 def _source(stream: _Text) -> io.BufferedReader | pa.BufferReader:

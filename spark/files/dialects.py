@@ -26,7 +26,7 @@ Rewrite = Callable[[str], str]
 
 CONTROLS = "\x01\x1f"
 """Control characters that separate fields: in files of Hive, and by the standard of ASCII."""
-_USUAL = ",;\t|"
+USUAL_DELIMITERS = ",;\t|"
 _RARE = f"^~:{CONTROLS}"
 _REGULAR = 0.9
 """Least share of rows with as many fields as the header. Below it, a rarer reading is tried."""
@@ -64,7 +64,7 @@ def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT, hint: str | No
     >>> find_delimiter("name\napple, red\n"), find_delimiter("a^b\n1^2\n")
     (',', '^')
     """
-    usual = _candidates(_USUAL, head, dialect)
+    usual = _candidates(USUAL_DELIMITERS, head, dialect)
     # A character that leaves the header in one piece separates nothing.
     splitting = [char for char, tried in usual.items() if len(read_header(head, tried)) > 1]
     if hint in splitting or (hint in usual and split_titles(head, usual[hint])[0]):
@@ -80,7 +80,7 @@ def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT, hint: str | No
         if fitting and not is_sure:
             return max(fitting, key=lambda char: _score(head, rare[char]))
     below = [char for char, tried in usual.items() if not found and split_titles(head, tried)[0]]
-    others = [char for char in _USUAL if char not in (dialect.quote, dialect.escape)]
+    others = [char for char in USUAL_DELIMITERS if char not in (dialect.quote, dialect.escape)]
     return [*found, *below, *([hint] if hint else []), *others][0]
 
 

@@ -98,6 +98,11 @@ def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> Ta
     raise errors[0]
 
 
+def first_file(folder: Folder) -> File:
+    """Return the file that is read first."""
+    return _file(folder, reading_order(folder)[0])
+
+
 def _file(folder: Folder, part: str) -> File:
     return File(
         uri=f"{folder.uri}/{part}", format=folder.format, dialect=folder.dialect, store=folder.store

@@ -39,7 +39,7 @@ class DuckDbCall:
     function: str
     """The function, such as `read_csv`, whose first argument is the path."""
 
-    options: Mapping[str, str | bool] = field(default_factory=dict)
+    options: Mapping[str, str | int] = field(default_factory=dict)
     """The other arguments, by name."""
 
     suffixes: tuple[str, ...] = ()
@@ -128,6 +128,10 @@ class FileFormat(ABC):
         """List the ways to read such files in DuckDB's SQL, plainest first; none if it cannot."""
         del dialect
         return self.plain_duckdb_calls
+
+    def duckdb_calls_of(self, file: File) -> Iterator[DuckDbCall]:
+        """Yield the ways to read a file, plainest first; later ones may depend on its content."""
+        yield from self.duckdb_calls(file.dialect)
 
 
 def format_of(location: File | Folder) -> FileFormat:

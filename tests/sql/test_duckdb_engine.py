@@ -37,8 +37,18 @@ RowsOf = Callable[[Statement], int]
         ("x;y\nMünchen;1\nKöln;2\n".encode("latin-1"), Dialect(), "encoding = 'latin-1'"),
         ("x;y\nMünchen;1\nKöln;2\n".encode("utf-16"), Dialect(encoding="utf-16"), "'utf-16'"),
         (b"x;y\nA\\;B;1\nC;2\n", Dialect(delimiter=";", quote="", escape="\\"), "escape = "),
+        (b"x^y\na^1\nb^2\n", Dialect(), "delim = '^'"),
+        (b"x\x01y\na\x011\nb\x012\n", Dialect(), "delim = CHR(1)"),
+        (gzip.compress(b"x,y\na,1\nb,2\n"), Dialect(), "compression = 'gzip'"),
+        ("x,y\na,1\nb,2\n".encode("utf-16-le"), Dialect(), "encoding = 'utf-16'"),
+        (b"x,y,z\na,1,2\nb\n", Dialect(), "null_padding = TRUE"),
+        (b"Report\n\nx,y,z\na,1,7\nb,2,8\n\n", Dialect(), ""),
     ],
-    ids=["delimiter and quote", "given encoding", "found encoding", "UTF-16", "escape"],
+    ids=[
+        *("delimiter and quote", "given encoding", "found encoding", "UTF-16", "escape"),
+        *("caret", "control character", "gzip", "UTF-16 without a mark", "short row"),
+        "title lines",
+    ],
 )
 def test_files_are_read_with_the_options_that_they_need(
     case: tuple[bytes, Dialect, str],
