@@ -68,7 +68,8 @@ def test_a_new_field_is_stored_read_back_and_turned_round(toy: ModuleType) -> No
 
 
 def test_evidence_that_was_stored_without_a_new_field_is_read(toy: ModuleType) -> None:
-    stored = toy.to_aspect(join_with(toy.Evidence(cardinality=Cardinality.MANY_ONE, **VALUES)), "1")
+    evidence = toy.Evidence(cardinality=Cardinality.MANY_ONE, **VALUES, left_blank=3)
+    stored = toy.to_aspect(join_with(evidence), "1")
     del stored.customProperties["source_blank"]
     assert toy.from_aspect(stored).evidence.left_blank == 0
 
