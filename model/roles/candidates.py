@@ -1,6 +1,6 @@
 """Find all possible references from columns to keys in a lake."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -21,7 +21,7 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.sketches import SketchArrays, split_by_size
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.tables import ColumnProfile, DataType
-from datahub_hyperjoin.value_forms import Notation
+from datahub_hyperjoin.value_forms import Notation, ValueForm, canonical_form
 
 _MIN_KEY_UNIQUENESS = 0.95
 """Minimum uniqueness of a referenced column; samples and dirty rows repeat a few values."""
@@ -100,20 +100,31 @@ def _may_be_key(lake: Lake, column: int) -> bool:
     # Dates refer to calendars alone. A calendar holds most days of a period, or else numbers of
     # each day: it has no better key and no text.
     profile = lake.profiles[column]
-    if profile.type is not DataType.DATE:
+    if not holds_days(profile):
         return True
     others = lake.columns_of[lake.table_of[column]]
     if lake.standing[column] == 0 and not lake.is_text[others].any():
         return True
-    days = [*_read_days(profile.sample)]
+    days = [*_read_days(profile)]
     return bool(days) and profile.distinct > _MIN_DAYS * (max(days) - min(days) + 1)
 
 
-def _read_days(sample: Iterable[str]) -> Iterator[int]:
+def holds_days(profile: ColumnProfile) -> bool:
+    """Return whether a column holds days, in any notation but whole numbers, which are keys."""
+    return profile.type is DataType.DATE or (
+        profile.type is DataType.TEXT
+        and profile.notation is not None
+        and profile.notation.form is ValueForm.DATES
+    )
+
+
+def _read_days(profile: ColumnProfile) -> Iterator[int]:
     """Yield the number of each day; skip hashes of personal dates, and days such as 30 February."""
-    for cell in sample:
+    for cell in profile.sample:
+        normal = normal_form(cell)
+        iso = canonical_form(normal, profile.notation) if profile.notation else normal
         with suppress(ValueError):
-            yield date.fromisoformat(normal_form(cell)).toordinal()
+            yield date.fromisoformat(iso).toordinal()
 
 
 def find_reference_candidates(
@@ -245,7 +256,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
     # the days of two dates, is no reference.
     uniqueness = priors.uniqueness
     key_of = _best_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= ALL_UNIQUE))
-    refers = lake.mask(lambda each: may_refer(each) and each.type is not DataType.DATE)
+    refers = lake.mask(lambda each: may_refer(each) and not holds_days(each))
     keys = key_of[lake.table_of]
     column = np.flatnonzero(refers & (uniqueness <= _REPEATS) & (keys >= 0))
     key = keys[column]

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import ALL_UNIQUE, Lake
-from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates, holds_days
 from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison
 from datahub_hyperjoin.model.roles.words import spell
 from datahub_hyperjoin.model.signals.names import meaningful_words, tokens
@@ -234,10 +234,12 @@ def find_key_clues(lake: Lake, uniqueness: ColumnFloats, is_key: ColumnMask) -> 
         bool(words) and titles[table].issuperset(meaningful_words(words))
         for table, words in zip(lake.table_of.tolist(), lake.column_words, strict=True)
     ]
+    # The numbers that a calendar has of its days are no better key.
+    is_calendar = is_key & lake.mask(holds_days)
     return KeyClues(
-        leads=unique & (lake.standing == 0),
+        leads=unique & ((lake.standing == 0) | is_calendar),
         own_name=np.array(own_name, dtype=bool) & ~names_other,
-        has_rival=first[lake.table_of] < lake.standing,
+        has_rival=(first[lake.table_of] < lake.standing) & ~is_calendar,
         names_other=names_other,
     )
 
