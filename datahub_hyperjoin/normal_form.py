@@ -1,9 +1,9 @@
 """The normal form, in which values of columns are compared.
 
 The normal form ignores case, character width, surrounding and repeated spaces, characters that
-cannot be seen, the typography of dashes and quotes, and differences in how the same whole number or
-the same time is written. Leading zeros are kept, because they
-distinguish codes.
+cannot be seen, the typography of dashes and quotes, the script of digits, and differences in how
+the same whole number or the same time is written. Leading zeros are kept, because they distinguish
+codes.
 
 `normal_form` defines it for one value. `normal_forms` computes the same for a whole column, and
 `hash_values` the hashes that profiles keep.
@@ -42,13 +42,19 @@ REWRITES = (
 )
 """Patterns and replacements for numbers and times, applied in this order."""
 _INVISIBLE = (0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F))
+_ZEROS = (
+    *(0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66),
+    *(0xDE6, 0xE50, 0xED0, 0xF20, 0x1040, 0x17E0, 0x1810),
+)
+"""The digits zero of other scripts, each before the digits 1 to 9."""
 TYPOGRAPHY: Mapping[str, str] = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u00b4\u2032", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+    **{chr(zero + digit): str(digit) for zero in _ZEROS for digit in range(10)},
     **dict.fromkeys(map(chr, (*_INVISIBLE, *range(0x2060, 0x2070), 0xFEFF)), ""),
 }
-"""Maps dashes and quotes to the plain ones, and characters that cannot be seen to nothing."""
+"""Maps dashes, quotes and digits to plain ones, and characters that cannot be seen to nothing."""
 _PLAIN = str.maketrans({**TYPOGRAPHY})
 _SPACE_REWRITES = ((r"[\t-\r\x1c-\x1f ]+", " "), (r"^ | $", ""))
 _SPACE, _HYPHEN, _DOT, _ZERO, _LAST_ASCII = b" -.0\x7f"
@@ -63,6 +69,8 @@ def normal_form(value: str) -> str:
         'new york'
         >>> normal_form("O\u2019Hara \u2013 12\u200b")
         "o'hara - 12"
+        >>> normal_form("\u0661\u0662")
+        '12'
         >>> normal_form("12.0"), normal_form("007"), normal_form("12.50")
         ('12', '007', '12.50')
         >>> normal_form("2024-01-31T00:00:00Z"), normal_form("2024-01-31 09:30:00.250")

@@ -51,6 +51,9 @@ class SqlParts:
     year_first: str
     """The day whose text `{t}` is as `20240131` or `2024/1/31`."""
 
+    day_in_words: str
+    """The day whose text `{t}` is as `31 jan 2024` or `january 31, 2024`."""
+
     iso_day: str
     """The day whose text `{t}` is as `2024-01-31`."""
 
@@ -102,6 +105,7 @@ FALSE_WORDS = (
 _LINK_SQL = "CONCAT({t}, '|')"
 for _start, _plain in (
     *(("//www.", "//"), ("https://", ""), ("http://", ""), ("ftp://", ""), ("mailto:", "")),
+    *(("dx.doi.org/", ""), ("doi.org/", ""), ("orcid.org/", ""), ("<", ""), (">", "")),
     *(("/|", ""), ("|", "")),
 ):
     _LINK_SQL = f"REPLACE({_LINK_SQL}, '{_start}', '{_plain}')"
@@ -109,6 +113,26 @@ _TIME_SQL = (
     "CASE WHEN {t} LIKE '__:__' THEN CONCAT({t}, ':00') "
     "WHEN {t} LIKE '_:__' THEN CONCAT('0', {t}, ':00') "
     "WHEN {t} LIKE '_:__:__' THEN CONCAT('0', {t}) ELSE NULLIF({t}, '') END"
+)
+
+
+_NETWORK_SQL = "CONCAT('.', REPLACE(REPLACE({t}, '::ffff:', ''), '/32', ''))"
+for _zeros in (".00", ".0"):  # a part that is zero becomes empty on both sides
+    _NETWORK_SQL = f"REPLACE({_NETWORK_SQL}, '{_zeros}', '.')"
+_BANK_SQL = "CASE WHEN {t} LIKE '________xxx' THEN SUBSTR({t}, 1, 8) ELSE NULLIF({t}, '') END"
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NUMBER_OF_MONTH = {word: f"{number:02}" for number, word in enumerate(_MONTHS, 1)}
+_MONTH_CASES = " ".join(f"WHEN '{word}' THEN '{at}'" for word, at in _NUMBER_OF_MONTH.items())
+_MONTH_SQL = (
+    "CASE WHEN {t} LIKE '______' THEN CONCAT(SUBSTR({t}, 1, 4), '-', SUBSTR({t}, 5, 2)) "
+    "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' AND {t} LIKE '____-__' THEN {t} "
+    "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' AND {t} LIKE '_____%' "
+    "AND SUBSTR({t}, 5, 1) NOT BETWEEN '0' AND '9' "
+    "THEN CONCAT(SUBSTR({t}, 1, 4), '-', SUBSTR({t}, 6, 2)) "
+    "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' THEN CONCAT(SUBSTR({t}, LENGTH({t}) - 3, 4), "
+    "'-', SUBSTR(CONCAT('0', {t}), LENGTH({t}) - 5, 2)) "
+    "ELSE CONCAT(SUBSTR({t}, LENGTH({t}) - 3, 4), '-', "
+    f"CASE SUBSTR({{t}}, 1, 3) {_MONTH_CASES} END) END"
 )
 
 
@@ -155,6 +179,10 @@ class ValueForm(str, Enum):
     CODES = _Form("codes without separators", lambda sql: sql.without(sql.separators))
     LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({_LINK_SQL}, '')")
     TIMES = _Form("times of day", lambda _: _TIME_SQL)
+    MONTHS = _Form("months", lambda _: "NULLIF({t}, '')")
+    NETWORK = _Form("network addresses", lambda _: f"NULLIF({_NETWORK_SQL}, '.')")
+    TAX_NUMBERS = _Form("tax numbers without country", lambda _: "NULLIF({t}, '')")
+    BANKS = _Form("bank codes", lambda _: _BANK_SQL)
     EXACT = _Form("exact values", lambda _: "{x}")
 
 
@@ -182,6 +210,19 @@ def _write_year_first(match: re.Match[str]) -> str:
     year, *rest = match.groups()
     month, day = filter(None, rest)
     return _write_date(year, month, day)
+
+
+def _write_day_in_words(match: re.Match[str]) -> str:
+    first, before, end, after, second, year = match.groups()
+    year = year or end
+    century = "" if len(year) > len("24") else "20" if year < _FIRST_OF_LAST_CENTURY else "19"
+    return _write_date(f"{century}{year}", _NUMBER_OF_MONTH[before or after], first or second)
+
+
+def _write_month(match: re.Match[str]) -> str:
+    first, second, third, fourth, word, fifth = match.groups()
+    month = second or third or _NUMBER_OF_MONTH[word]
+    return f"{first or fourth or fifth}-{month:0>2}"
 
 
 def _write_instant(match: re.Match[str]) -> str:
@@ -252,18 +293,47 @@ _YEAR_FIRST = (
     r"(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|"
     rf"[./-]{_MONTH}[./-]{_DAY})$"
 )
+_FIRST_OF_LAST_CENTURY = "69"
+"""The first of the years of two digits that are of the last century, as POSIX has it."""
+_MONTH_WORD = f"({'|'.join(_MONTHS)})[a-z]*[.]?"
+_DAY_IN_WORDS = (
+    rf"^(?:[a-z]+[.]?,? )?(?:{_DAY}[. -]*{_MONTH_WORD}[ ,-]*([0-9]{{4}}|[0-9]{{2}})|"
+    rf"{_MONTH_WORD} {_DAY},? ([0-9]{{4}}))$"
+)
+_YEAR = "((?:1[6-9]|2[01])[0-9]{2})"
+_MONTH_OF_YEAR = (
+    rf"^(?:{_YEAR}[./-]?(0[1-9]|1[0-2])|{_MONTH}[./-]{_YEAR}|{_MONTH_WORD}[ ./-]{_YEAR})$"
+)
+_PART = "0*(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_NETWORK_ADDRESS = rf"^(?:::ffff:)?{_PART}[.]{_PART}[.]{_PART}[.]{_PART}(?:/32)?$"
+_NUMBERED = "^(?:number|num|no|nr)[. :#]*([0-9]+)$"
+_COUNTRIES = (
+    "at|be|bg|ch|cy|cz|de|dk|ee|el|es|fi|fr|gb|hr|hu|ie|it|lt|lu|lv|mt|nl|pl|pt|ro|se|si|sk"
+)
+_TAX_NUMBER = f"^(?:{_COUNTRIES})([0-9]{{8,10}})$"
+_BANK_CODE = "^([a-z]{6}[a-z0-9]{2})(?:xxx)?$"
 _HEX = tuple(f"([0-9a-f]{{{length}}})" for length in (8, 4, 4, 4, 12))
 _UUID, _BARE_UUID = "-".join(_HEX), "".join(_HEX)
 _WRAPPED_UUID = rf"^(?:urn:uuid:|[{{(])?{_UUID}[)}}]?$"
 _CODE = f"[a-z{re.escape(SEPARATORS)}]*[0-9][a-z0-9{re.escape(SEPARATORS)}]*"
 _SEPARATOR = f"[{re.escape(SEPARATORS)}]+"
 _PHONE = r"^(?:\+|00)[1-9][0-9 ()/.-]{7,}$"
-_LINK = r"^(?:[a-z][a-z0-9+]*://|mailto:)?(?:www\.)?([^ /@?#]*[.@][^ ]*?)/?$"
+_LINK = (
+    r"^<?(?:[a-z][a-z0-9+]*://|mailto:)?(?:www\.|(?:dx\.)?doi\.org/|orcid\.org/)?"
+    r"([^ /@?#]*[.@][^ ]*?|[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9x])/?>?$"
+)
 _TIME = r"^(0?[0-9]|1[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?$"
 
 
 def _after_zeros(sql: SqlParts) -> str:
     return sql.without(sql.separators).replace("{t}", "SUBSTR({t}, 3)")
+
+
+def _without_words(sql: SqlParts) -> str:
+    text = "{t}"
+    for word in ("number", "num", "no", "nr"):
+        text = f"REPLACE({text}, '{word}', '')"
+    return sql.without(sql.separators).replace("{t}", text)
 
 
 class Notation(str, Enum):
@@ -374,6 +444,69 @@ class Notation(str, Enum):
     )
     """Dates with the year first, as in `2024/01/31` or `20240131`."""
 
+    DAY_IN_WORDS = _Notation(
+        words="months in words",
+        form=ValueForm.DATES,
+        pattern=_DAY_IN_WORDS,
+        write=_write_day_in_words,
+        sql=lambda sql: sql.day_in_words,
+    )
+    """Dates with the English name of the month, as `31 Jan 2024` or `January 31, 2024`."""
+
+    MONTH = _Notation(
+        words="months of a year",
+        form=ValueForm.MONTHS,
+        pattern=_MONTH_OF_YEAR,
+        write=_write_month,
+        sql=lambda _: _MONTH_SQL,
+        types={"text": 0, "integer": 6},
+    )
+    """Months, as `202401`, `01/2024` or `Jan 2024`."""
+
+    NETWORK = _Notation(
+        words="network addresses with zeros",
+        form=ValueForm.NETWORK,
+        pattern=_NETWORK_ADDRESS,
+        write=lambda match: ".".join(match.groups()),
+        rewrites=((_NETWORK_ADDRESS, r"\1.\2.\3.\4"),),
+        sql=ValueForm.NETWORK.sql,
+        marks=".",
+    )
+    """Network addresses, as `010.001.000.007`, `10.1.0.7/32` or `::ffff:10.1.0.7`."""
+
+    NUMBERED = _Notation(
+        words="numbers after a word",
+        form=ValueForm.CODES,
+        pattern=_NUMBERED,
+        write=lambda match: match[1],
+        rewrites=((_NUMBERED, r"\1"),),
+        sql=_without_words,
+        marks="n",
+    )
+    """Numbers that are called so, as `No. 12` or `Nr. 12`."""
+
+    TAX_NUMBER = _Notation(
+        words="tax numbers with country code",
+        form=ValueForm.TAX_NUMBERS,
+        pattern=_TAX_NUMBER,
+        write=lambda match: match[1],
+        rewrites=((_TAX_NUMBER, r"\1"),),
+        sql=lambda _: "NULLIF(SUBSTR({t}, 3), '')",
+        types={"text": 11},
+    )
+    """Tax numbers of companies, as `DE123456789`."""
+
+    BANK_CODE = _Notation(
+        words="bank codes with branch",
+        form=ValueForm.BANKS,
+        pattern=_BANK_CODE,
+        write=lambda match: match[1],
+        rewrites=((_BANK_CODE, r"\1"),),
+        sql=ValueForm.BANKS.sql,
+        types={"text": 11},
+    )
+    """Codes of banks (BIC) with the branch `XXX`, which is the head office."""
+
     TRUTH_WORDS = _Notation(
         words="truth words",
         form=ValueForm.TRUTH,
@@ -438,7 +571,7 @@ class Notation(str, Enum):
         write=lambda match: match[1],
         rewrites=((_LINK, r"\1"),),
         sql=ValueForm.LINKS.sql,
-        marks=":/w",
+        marks=":/w<",
     )
     """Addresses on the web, as `https://www.example.org/` or `mailto:a@example.org`."""
 
@@ -522,8 +655,8 @@ def notation_of(
 ) -> Notation | None:
     """Find the notation that reads nearly all values and writes some of them differently.
 
-    There is none if two notations of one form read the values equally well. The values are normal
-    forms of some distinct values; of all of them if there are at most two.
+    There is none if two notations of one form read the values equally well, but as other values.
+    The values are normal forms of some distinct values; of all of them if there are at most two.
 
     Examples:
         >>> notation_of(["000123", "004711"]), notation_of(["123", "4711"])
@@ -537,9 +670,16 @@ def notation_of(
     """
     shares = best_shares(values, among)
     for notation, share in shares.items():
-        same_form = [other for read, other in shares.items() if read.form is notation.form]
-        is_clear = share == max(same_form) and same_form.count(share) == 1
-        if share >= _MIN_SHARE and is_clear and _changes(values, notation):
+        rivals = [
+            other
+            for other, its in shares.items()
+            if other is not notation and other.form is notation.form and its >= share
+        ]
+        if (
+            share >= _MIN_SHARE
+            and all(share == shares[other] and _agree(values, notation, other) for other in rivals)
+            and _changes(values, notation)
+        ):
             return notation
     return None
 
@@ -570,6 +710,10 @@ def common_forms(left: Notation | None, right: Notation | None) -> tuple[ValueFo
         2
     """
     return (*dict.fromkeys(notation.form for notation in (left, right) if notation),)
+
+
+def _agree(values: Iterable[str], one: Notation, other: Notation) -> bool:
+    return all(canonical_form(value, one) == canonical_form(value, other) for value in values)
 
 
 def readable_share(values: Collection[str], notation: Notation) -> float:

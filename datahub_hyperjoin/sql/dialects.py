@@ -16,6 +16,12 @@ from datahub_hyperjoin.value_forms import SqlParts
 
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{{1,2}})?$"
 _DOTTED = "REPLACE(REPLACE({t}, '/', '.'), '-', '.')"
+_SPACED = "REPLACE(REPLACE({t}, ',', ''), '-', ' ')"
+_SHORT_WORDS = (
+    "REGEXP_REPLACE(REGEXP_REPLACE(REGEXP_REPLACE({t}, '^[a-z]+[.]?, ', ''), '[,-]+ *', ' ', 'g'), "
+    "'([a-z]{{3}})[a-z.]*', '\\1')"
+)
+_DAY_MONTH, _MONTH_DAY = "^[0-9]{{1,2}} [a-z]{{3}}", "^[a-z]{{3}} [0-9]{{1,2}}"
 _WHOLE = "^-?(0|[1-9][0-9]*)[.]0+$"
 _ISO = "^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
 _DAYS = "^[0-9]{{1,2}}[./-][0-9]{{1,2}}[./-][0-9]{{4}}$"
@@ -104,6 +110,10 @@ DUCKDB = SqlDialect(
         f"CAST(COALESCE(TRY_STRPTIME({_DOTTED}, '%Y.%m.%d'), TRY_STRPTIME({{t}}, '%Y%m%d')) "
         "AS DATE)"
     ),
+    day_in_words=(
+        f"CAST(TRY_STRPTIME({_SPACED}, ['%d %b %y', '%d %b %Y', '%d %B %Y', '%b %d %Y', "
+        "'%B %d %Y', '%a %d %b %Y', '%A %d %B %Y', '%a %d %B %Y']) AS DATE)"
+    ),
     iso_day="TRY_CAST({t} AS DATE)",
     zoned_instant="TRY_CAST(UPPER({t}) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'",
     instant="TRY_CAST(UPPER({t}) AS TIMESTAMP)",
@@ -128,6 +138,14 @@ POSTGRES = SqlDialect(
         "CASE WHEN {t} ~ '^[0-9]{{8}}$' THEN TO_DATE({t}, 'YYYYMMDD') "
         "WHEN {t} ~ '^[0-9]{{4}}[./-][0-9]{{1,2}}[./-][0-9]{{1,2}}$' "
         f"THEN TO_DATE({_DOTTED}, 'YYYY.MM.DD') END"
+    ),
+    day_in_words=(
+        f"CASE WHEN {_SHORT_WORDS} ~ '{_DAY_MONTH} [0-9]{{{{4}}}}$' "
+        f"THEN TO_DATE({_SHORT_WORDS}, 'DD Mon YYYY') "
+        f"WHEN {_SHORT_WORDS} ~ '{_MONTH_DAY} [0-9]{{{{4}}}}$' "
+        f"THEN TO_DATE({_SHORT_WORDS}, 'Mon DD YYYY') "
+        f"WHEN {_SHORT_WORDS} ~ '{_DAY_MONTH} [0-9]{{{{2}}}}$' "
+        f"THEN TO_DATE({_SHORT_WORDS}, 'DD Mon YY') END"
     ),
     iso_day=f"CASE WHEN {{t}} ~ '{_ISO}$' THEN CAST({{t}} AS DATE) END",
     zoned_instant=(
@@ -161,6 +179,11 @@ MYSQL = SqlDialect(
     year_first=(
         "CASE WHEN REGEXP_INSTR({t}, '^[0-9]{{8}}$') > 0 THEN STR_TO_DATE({t}, '%Y%m%d') "
         f"ELSE STR_TO_DATE({_DOTTED}, '%Y.%m.%d') END"
+    ),
+    day_in_words=(
+        f"COALESCE(STR_TO_DATE({_SPACED}, '%d %b %Y'), STR_TO_DATE({_SPACED}, '%d %M %Y'), "
+        f"STR_TO_DATE({_SPACED}, '%b %d %Y'), STR_TO_DATE({_SPACED}, '%M %d %Y'), "
+        f"STR_TO_DATE({_SPACED}, '%d %b %y'))"
     ),
     iso_day=(f"CASE WHEN REGEXP_INSTR({{t}}, '{_ISO}$') > 0 THEN CAST({{t}} AS DATE) END"),
     zoned_instant=(
@@ -209,6 +232,7 @@ SQLITE = SqlDialect(
         "THEN SUBSTR({t}, 1, 4) || '-' || SUBSTR({t}, 5, 2) || '-' || SUBSTR({t}, 7) "
         "ELSE REPLACE(REPLACE({t}, '/', '-'), '.', '-') END"
     ),
+    day_in_words="NULL",  # it has no names of months
     iso_day="NULLIF({t}, '')",
     zoned_instant=_SQLITE_INSTANT,
     instant=_SQLITE_INSTANT,
@@ -231,6 +255,12 @@ SPARK = SqlDialect(
     year_first=(
         f"CAST(COALESCE(TRY_TO_TIMESTAMP({_DOTTED}, 'yyyy.M.d'), "
         "TRY_TO_TIMESTAMP({t}, 'yyyyMMdd')) AS DATE)"
+    ),
+    day_in_words="CAST(COALESCE({}) AS DATE)".format(
+        ", ".join(
+            f"TRY_TO_TIMESTAMP(INITCAP({_SPACED}), '{form}')"
+            for form in ("d MMM yyyy", "d MMMM yyyy", "MMM d yyyy", "MMMM d yyyy", "d MMM yy")
+        )
     ),
     iso_day="TRY_CAST({t} AS DATE)",
     zoned_instant="TRY_CAST(UPPER({t}) AS TIMESTAMP)",

@@ -171,9 +171,15 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 
     There are none if even the best fits less than `_MIN_SHARE` of the values.
     """
-    # Without a comma or a second point, numbers differ from their normal forms in zeros only.
-    has_separators = any("," in value or value.count(".") > 1 for value in values)
+    # Without a separator or a plus, numbers differ from their normal forms in zeros only.
+    has_separators = any(
+        "," in value or " " in value or value[:1] == "+" or value.count(".") > 1 for value in values
+    )
     characters = frozenset().union(*values)
+    # A plain uuid is no code with separators, though nothing marks it.
+    among = [
+        each for each in among if each is Notation.WRAPPED_UUID or _is_marked(each, characters)
+    ]
     shares = {
         notation: share
         for notation, share in best_shares(values, among).items()
@@ -183,9 +189,12 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
     return [
         notation
         for notation, share in shares.items()
-        if share == best >= _MIN_SHARE
-        and (not notation.rules.marks or characters.intersection(notation.rules.marks))
+        if share == best >= _MIN_SHARE and _is_marked(notation, characters)
     ]
+
+
+def _is_marked(notation: Notation, characters: frozenset[str]) -> bool:
+    return not notation.rules.marks or not characters.isdisjoint(notation.rules.marks)
 
 
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:
