@@ -16,132 +16,35 @@ value; the Spark package computes the same for columns, and `sql` the same in da
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from decimal import Decimal
 from enum import Enum
 
 from typing_extensions import Self
 
-SEPARATORS = " -_./:,;()[]{}<>=+#*|~'\""
-"""Characters that stand between the parts of codes, or around them."""
+from datahub_hyperjoin.canonical import (
+    write_date,
+    write_day_in_words,
+    write_instant,
+    write_month,
+    write_number,
+    write_year_first,
+)
+from datahub_hyperjoin.form_sql import (
+    BANK_SQL,
+    FALSE_WORDS,
+    LINK_SQL,
+    MONTH_SQL,
+    NETWORK_SQL,
+    NUMBER_OF_MONTH,
+    SEPARATORS,
+    TIME_SQL,
+    TRUE_WORDS,
+    UUID_MARKS,
+    SqlParts,
+    truth_sql,
+)
 
 Rewrites = tuple[tuple[str, str], ...]
 """Patterns and replacements, applied in this order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SqlParts:
-    """Expressions of a SQL dialect that convert texts; null where they cannot read a value.
-
-    `{t}` stands for the text in lower case without spaces around it.
-    """
-
-    number: Callable[[str], str]
-    """Function that writes the number of which an expression is the text, such as `-12.5`."""
-
-    without_zeros: str
-    """The digits `{t}` without leading zeros; other texts as they are."""
-
-    day_first: str
-    """The day whose text `{t}` is as `31.01.2024`."""
-
-    month_first: str
-    """The day whose text `{t}` is as `01/31/2024`."""
-
-    year_first: str
-    """The day whose text `{t}` is as `20240131` or `2024/1/31`."""
-
-    day_in_words: str
-    """The day whose text `{t}` is as `31 jan 2024` or `january 31, 2024`."""
-
-    iso_day: str
-    """The day whose text `{t}` is as `2024-01-31`."""
-
-    instant: str
-    """The point in time whose text `{t}` is as `2024-01-31t09:30:00`."""
-
-    zoned_instant: str
-    """The point in time in UTC whose text `{t}` is as `2024-01-31t09:30:00+01:00`."""
-
-    translates: bool
-    """Whether there is a function that replaces each of several characters."""
-
-    separators: str = SEPARATORS
-    """The characters that codes are compared without: those of the columns, if they are known."""
-
-    apostrophe: str = "''''"
-
-    def without(self, characters: str) -> str:
-        """Write the text `{t}` without some characters."""
-        text = "{t}"
-        plain = "".join(each for each in characters if each != "'")
-        if self.translates and len(plain) > 1:
-            # Not every dialect accepts an empty replacement.
-            first = plain[0]
-            doubled = plain[1:].replace("{", "{{").replace("}", "}}")
-            text, plain = f"TRANSLATE({text}, '{first}{doubled}', '{first}')", first
-        for each in plain:
-            text = f"REPLACE({text}, '{each * 2 if each in '{}' else each}', '')"
-        if "'" in characters:
-            text = f"REPLACE({text}, {self.apostrophe}, '')"
-        return f"NULLIF({text}, '')"
-
-
-_UUID_MARKS = "-{}()"
-
-TRUE_WORDS = (
-    *("1", "t", "true", "y", "yes"),
-    *("j", "ja", "o", "oui", "s", "si", "sim", "sì", "sí", "vero", "vrai", "wahr"),
-)
-"""Normal forms that mean true."""
-FALSE_WORDS = (
-    *("0", "f", "false", "n", "no"),
-    *("falsch", "falso", "faux", "nee", "nein", "non", "não"),
-)
-"""Normal forms that mean false."""
-
-
-# A mark at the end shows which slash is the last.
-_LINK_SQL = "CONCAT({t}, '|')"
-for _start, _plain in (
-    *(("//www.", "//"), ("https://", ""), ("http://", ""), ("ftp://", ""), ("mailto:", "")),
-    *(("dx.doi.org/", ""), ("doi.org/", ""), ("orcid.org/", ""), ("<", ""), (">", "")),
-    *(("/|", ""), ("|", "")),
-):
-    _LINK_SQL = f"REPLACE({_LINK_SQL}, '{_start}', '{_plain}')"
-_TIME_SQL = (
-    "CASE WHEN {t} LIKE '__:__' THEN CONCAT({t}, ':00') "
-    "WHEN {t} LIKE '_:__' THEN CONCAT('0', {t}, ':00') "
-    "WHEN {t} LIKE '_:__:__' THEN CONCAT('0', {t}) ELSE NULLIF({t}, '') END"
-)
-
-
-_NETWORK_SQL = "CONCAT('.', REPLACE(REPLACE({t}, '::ffff:', ''), '/32', ''))"
-for _zeros in (".00", ".0"):  # a part that is zero becomes empty on both sides
-    _NETWORK_SQL = f"REPLACE({_NETWORK_SQL}, '{_zeros}', '.')"
-_BANK_SQL = "CASE WHEN {t} LIKE '________xxx' THEN SUBSTR({t}, 1, 8) ELSE NULLIF({t}, '') END"
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NUMBER_OF_MONTH = {word: f"{number:02}" for number, word in enumerate(_MONTHS, 1)}
-_MONTH_CASES = " ".join(f"WHEN '{word}' THEN '{at}'" for word, at in _NUMBER_OF_MONTH.items())
-_MONTH_SQL = (
-    "CASE WHEN {t} LIKE '______' THEN CONCAT(SUBSTR({t}, 1, 4), '-', SUBSTR({t}, 5, 2)) "
-    "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' AND {t} LIKE '____-__' THEN {t} "
-    "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' AND {t} LIKE '_____%' "
-    "AND SUBSTR({t}, 5, 1) NOT BETWEEN '0' AND '9' "
-    "THEN CONCAT(SUBSTR({t}, 1, 4), '-', SUBSTR({t}, 6, 2)) "
-    "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' THEN CONCAT(SUBSTR({t}, LENGTH({t}) - 3, 4), "
-    "'-', SUBSTR(CONCAT('0', {t}), LENGTH({t}) - 5, 2)) "
-    "ELSE CONCAT(SUBSTR({t}, LENGTH({t}) - 3, 4), '-', "
-    f"CASE SUBSTR({{t}}, 1, 3) {_MONTH_CASES} END) END"
-)
-
-
-def _truth(_: SqlParts) -> str:
-    true, false = (
-        ", ".join(f"'{word}'" for word in words if word.isascii())
-        for words in (TRUE_WORDS, FALSE_WORDS)
-    )
-    return f"CASE WHEN {{t}} IN ({true}) THEN 'true' WHEN {{t}} IN ({false}) THEN 'false' END"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,68 +76,21 @@ class ValueForm(str, Enum):
     WITHOUT_ZEROS = _Form("numbers without leading zeros", lambda sql: sql.without_zeros)
     NUMBERS = _Form("numbers", lambda sql: sql.number("REPLACE({t}, ',', '')"))
     DATES = _Form("dates", lambda sql: sql.iso_day)
-    TRUTH = _Form("truth values", _truth)
+    TRUTH = _Form("truth values", truth_sql)
     INSTANTS = _Form("points in time", lambda sql: sql.instant)
-    UUIDS = _Form("uuids", lambda sql: sql.without(_UUID_MARKS))
+    UUIDS = _Form("uuids", lambda sql: sql.without(UUID_MARKS))
     CODES = _Form("codes without separators", lambda sql: sql.without(sql.separators))
-    LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({_LINK_SQL}, '')")
-    TIMES = _Form("times of day", lambda _: _TIME_SQL)
+    LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({LINK_SQL}, '')")
+    TIMES = _Form("times of day", lambda _: TIME_SQL)
     MONTHS = _Form("months", lambda _: "NULLIF({t}, '')")
-    NETWORK = _Form("network addresses", lambda _: f"NULLIF({_NETWORK_SQL}, '.')")
+    NETWORK = _Form("network addresses", lambda _: f"NULLIF({NETWORK_SQL}, '.')")
     TAX_NUMBERS = _Form("tax numbers without country", lambda _: "NULLIF({t}, '')")
-    BANKS = _Form("bank codes", lambda _: _BANK_SQL)
+    BANKS = _Form("bank codes", lambda _: BANK_SQL)
     EXACT = _Form("exact values", lambda _: "{x}")
 
 
 VALUE_FORMS = frozenset({"", *(form.value for form in ValueForm)})
 """Values of `compared_as` for joins of equal values, and not of codes with names of entities."""
-
-
-def _write_number(match: re.Match[str], point: str, groups: str) -> str:
-    sign, digits, exponent = match.groups()
-    for group in groups:
-        digits = digits.replace(group, "")
-    # A float would round long numbers, and so make different identifiers equal.
-    number = Decimal(f"{sign}{digits.replace(point, '.')}e{exponent or 0}")
-    text = f"{number:f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    # Otherwise `-0` would differ from `0`.
-    return "0" if number.is_zero() else text
-
-
-def _write_date(year: str, month: str, day: str) -> str:
-    return f"{year}-{month:0>2}-{day:0>2}"
-
-
-def _write_year_first(match: re.Match[str]) -> str:
-    year, *rest = match.groups()
-    month, day = filter(None, rest)
-    return _write_date(year, month, day)
-
-
-def _write_day_in_words(match: re.Match[str]) -> str:
-    first, before, end, after, second, year = match.groups()
-    year = year or end
-    century = "" if len(year) > len("24") else "20" if year < _FIRST_OF_LAST_CENTURY else "19"
-    return _write_date(f"{century}{year}", _NUMBER_OF_MONTH[before or after], first or second)
-
-
-def _write_month(match: re.Match[str]) -> str:
-    first, second, third, fourth, word, fifth = match.groups()
-    month = second or third or _NUMBER_OF_MONTH[word]
-    return f"{first or fourth or fifth}-{month:0>2}"
-
-
-def _write_instant(match: re.Match[str]) -> str:
-    day, minute, second, fraction, hours, minutes = match.groups()
-    # Python 3.10 reads fractions of six digits only.
-    text = f"{day} {minute}{second or ':00'}.{fraction or '':0<6}{hours}:{minutes or '00'}"
-    try:
-        instant = datetime.fromisoformat(text).astimezone(timezone.utc)
-    except ValueError:  # a day that does not exist
-        return match.string
-    written = instant.replace(tzinfo=None).isoformat(" ", "microseconds")
-    return written.rstrip("0").rstrip(".").removesuffix(" 00:00:00")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,9 +149,7 @@ _YEAR_FIRST = (
     r"(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|"
     rf"[./-]{_MONTH}[./-]{_DAY})$"
 )
-_FIRST_OF_LAST_CENTURY = "69"
-"""The first of the years of two digits that are of the last century, as POSIX has it."""
-_MONTH_WORD = f"({'|'.join(_MONTHS)})[a-z]*[.]?"
+_MONTH_WORD = f"({'|'.join(NUMBER_OF_MONTH)})[a-z]*[.]?"
 _DAY_IN_WORDS = (
     rf"^(?:[a-z]+[.]?,? )?(?:{_DAY}[. -]*{_MONTH_WORD}[ ,-]*([0-9]{{4}}|[0-9]{{2}})|"
     rf"{_MONTH_WORD} {_DAY},? ([0-9]{{4}}))$"
@@ -381,7 +235,7 @@ class Notation(str, Enum):
             rf"^{_SIGN}((?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]*)?|\.[0-9]+)"
             rf"{_EXPONENT}$"
         ),
-        write=lambda match: _write_number(match, ".", ","),
+        write=lambda match: write_number(match, ".", ","),
         rewrites=((",", ""), *_NUMBER_REWRITES),
         one_by_one="e",  # only decimal arithmetic can shift the point
         sql=lambda sql: sql.number("REPLACE({t}, ',', '')"),
@@ -392,7 +246,7 @@ class Notation(str, Enum):
         words="exponents",
         form=ValueForm.NUMBERS,
         pattern=r"^(-?)([0-9](?:\.[0-9]*)?)e\+?([0-9]{1,2})$",
-        write=lambda match: _write_number(match, ".", ""),
+        write=lambda match: write_number(match, ".", ""),
         sql=lambda sql: sql.number("{t}"),
         types={"decimal": 0},
     )
@@ -405,7 +259,7 @@ class Notation(str, Enum):
             rf"^{_SIGN}((?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:[. ][0-9]{{3}})+)(?:,[0-9]*)?|,[0-9]+)"
             rf"{_EXPONENT}$"
         ),
-        write=lambda match: _write_number(match, ",", ". "),
+        write=lambda match: write_number(match, ",", ". "),
         rewrites=(("[. ]", ""), *_NUMBER_REWRITES),
         one_by_one="e",
         sql=lambda sql: sql.number("REPLACE(REPLACE(REPLACE({t}, '.', ''), ' ', ''), ',', '.')"),
@@ -416,7 +270,7 @@ class Notation(str, Enum):
         words="day first",
         form=ValueForm.DATES,
         pattern=_DAY_FIRST,
-        write=lambda match: _write_date(match[3], match[2], match[1]),
+        write=lambda match: write_date(match[3], match[2], match[1]),
         rewrites=((_DAY_FIRST, r"\3-\2-\1"), *_DATE_REWRITES),
         sql=lambda sql: sql.day_first,
     )
@@ -426,7 +280,7 @@ class Notation(str, Enum):
         words="month first",
         form=ValueForm.DATES,
         pattern=_MONTH_FIRST,
-        write=lambda match: _write_date(match[3], match[1], match[2]),
+        write=lambda match: write_date(match[3], match[1], match[2]),
         rewrites=((_MONTH_FIRST, r"\3-\1-\2"), *_DATE_REWRITES),
         sql=lambda sql: sql.month_first,
     )
@@ -436,7 +290,7 @@ class Notation(str, Enum):
         words="year first",
         form=ValueForm.DATES,
         pattern=_YEAR_FIRST,
-        write=_write_year_first,
+        write=write_year_first,
         # A group without a match is empty, so that only one of both alternatives is written.
         rewrites=((_YEAR_FIRST, r"\1-\2\4-\3\5"), *_DATE_REWRITES),
         sql=lambda sql: sql.year_first,
@@ -448,7 +302,7 @@ class Notation(str, Enum):
         words="months in words",
         form=ValueForm.DATES,
         pattern=_DAY_IN_WORDS,
-        write=_write_day_in_words,
+        write=write_day_in_words,
         sql=lambda sql: sql.day_in_words,
     )
     """Dates with the English name of the month, as `31 Jan 2024` or `January 31, 2024`."""
@@ -457,8 +311,8 @@ class Notation(str, Enum):
         words="months of a year",
         form=ValueForm.MONTHS,
         pattern=_MONTH_OF_YEAR,
-        write=_write_month,
-        sql=lambda _: _MONTH_SQL,
+        write=write_month,
+        sql=lambda _: MONTH_SQL,
         types={"text": 0, "integer": 6},
     )
     """Months, as `202401`, `01/2024` or `Jan 2024`."""
@@ -512,7 +366,7 @@ class Notation(str, Enum):
         form=ValueForm.TRUTH,
         pattern=f"^(?:({'|'.join(TRUE_WORDS)})|{'|'.join(FALSE_WORDS)})$",
         write=lambda match: "true" if match[1] else "false",
-        sql=_truth,
+        sql=truth_sql,
         types={},  # columns of two values are asked for them, whatever their type
     )
     """Words for true and false, such as `t`, `yes` or `1`."""
@@ -525,7 +379,7 @@ class Notation(str, Enum):
             r"((?:[01][0-9]|2[0-3]):[0-5][0-9])(?:(:[0-5][0-9])(?:\.([0-9]{1,6}))?)?"
             r" ?([+-](?:0[0-9]|1[0-4])):?([0-5][0-9])?$"
         ),
-        write=_write_instant,
+        write=write_instant,
         sql=lambda sql: sql.zoned_instant,
         types={"timestamp": 0},
     )
@@ -548,7 +402,7 @@ class Notation(str, Enum):
         pattern=_WRAPPED_UUID,
         write=lambda match: "-".join(match.groups()),
         rewrites=((_WRAPPED_UUID, r"\1-\2-\3-\4-\5"),),
-        sql=lambda sql: sql.without(_UUID_MARKS).replace("{t}", "REPLACE({t}, 'urn:uuid:', '')"),
+        sql=lambda sql: sql.without(UUID_MARKS).replace("{t}", "REPLACE({t}, 'urn:uuid:', '')"),
         marks="{(:",
     )
     """Uuids in braces or with their scheme, as `urn:uuid:6f9619ff-8b86-d011-b42d-00c04fc964ff`."""

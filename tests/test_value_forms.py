@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datahub_hyperjoin.form_sql import FALSE_WORDS, TRUE_WORDS
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.value_forms import (
-    FALSE_WORDS,
-    TRUE_WORDS,
     Notation,
     ValueForm,
     canonical_form,

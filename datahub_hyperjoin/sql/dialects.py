@@ -11,8 +11,8 @@ from threading import get_ident
 
 from sqlglot import Dialect, Generator, exp
 
+from datahub_hyperjoin.form_sql import SqlParts
 from datahub_hyperjoin.joins import FILE_DIALECT
-from datahub_hyperjoin.value_forms import SqlParts
 
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{{1,2}})?$"
 _DOTTED = "REPLACE(REPLACE({t}, '/', '.'), '-', '.')"

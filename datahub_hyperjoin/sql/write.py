@@ -10,11 +10,12 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
 from datahub_hyperjoin.cell_parts import BRACKETS, QUOTES, CellParts, PartKind
+from datahub_hyperjoin.form_sql import SEPARATORS
 from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin, Join, Statement, reference
 from datahub_hyperjoin.normal_form import TYPOGRAPHY
 from datahub_hyperjoin.sql.dialects import SqlDialect, write_sql
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.value_forms import SEPARATORS, Notation, ValueForm
+from datahub_hyperjoin.value_forms import Notation, ValueForm
 
 ROW_LIMIT = 100
 

@@ -21,6 +21,7 @@ from datahub_hyperjoin.arrow_bytes import (
     index_within,
     reduce_each,
 )
+from datahub_hyperjoin.form_sql import SEPARATORS
 from datahub_hyperjoin.normal_form import Hashes, hash_values, normal_forms
 from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
@@ -29,14 +30,7 @@ from datahub_hyperjoin.spark.counting.sketch import (
 )
 from datahub_hyperjoin.spark.counting.texts import LAST_ZEROS, TextCounts, common_type, rewrite
 from datahub_hyperjoin.tables import DataType, ValueHash
-from datahub_hyperjoin.value_forms import (
-    SEPARATORS,
-    TRUTHS,
-    Notation,
-    best_shares,
-    canonical_form,
-    notation_of,
-)
+from datahub_hyperjoin.value_forms import TRUTHS, Notation, best_shares, canonical_form, notation_of
 
 _FIRST_VALUES = 64
 """Number of values that are examined to find the notations in which a part of a column may be

@@ -1,0 +1,60 @@
+"""Test that the page on values tells of each notation, and that its examples are equal."""
+
+from pathlib import Path
+
+import pytest
+
+from datahub_hyperjoin.normal_form import normal_form
+from datahub_hyperjoin.value_forms import Notation, canonical_form
+
+PAGE = Path(__file__).parents[1] / "docs" / "values.md"
+EXAMPLES = {
+    Notation.PHONE: ("0049 (30) 123-4567", "49301234567"),
+    Notation.PADDED: ("000123", "123"),
+    Notation.POINT: ("1,234.50", "1234.5"),
+    Notation.EXPONENT: ("1.55433E+06", "1554330"),
+    Notation.COMMA: ("1.234,50", "1234.5"),
+    Notation.DAY_FIRST: ("31.01.2024", "2024-01-31"),
+    Notation.MONTH_FIRST: ("01/31/2024", "2024-01-31"),
+    Notation.YEAR_FIRST: ("20240131", "2024-01-31"),
+    Notation.DAY_IN_WORDS: ("January 31, 2024", "2024-01-31"),
+    Notation.MONTH: ("Jan 2024", "2024-01"),
+    Notation.NETWORK: ("010.001.000.007", "10.1.0.7"),
+    Notation.NUMBERED: ("No. 12", "12"),
+    Notation.TAX_NUMBER: ("DE123456789", "123456789"),
+    Notation.BANK_CODE: ("MARKDEFFXXX", "markdeff"),
+    Notation.TRUTH_WORDS: ("yes", "true"),
+    Notation.OFFSET: ("2024-01-31T09:30+01:00", "2024-01-31 08:30:00"),
+    Notation.BARE_UUID: (
+        "6f9619ff8b86d011b42d00c04fc964ff",
+        "6f9619ff-8b86-d011-b42d-00c04fc964ff",
+    ),
+    Notation.WRAPPED_UUID: (
+        "{6f9619ff-8b86-d011-b42d-00c04fc964ff}",
+        "6f9619ff-8b86-d011-b42d-00c04fc964ff",
+    ),
+    Notation.SHORT_TIME: ("9:30", "09:30:00"),
+    Notation.LINK: ("https://doi.org/10.1000/x1/", "10.1000/x1"),
+    Notation.SEPARATED: ("978-3-16-148410-0", "9783161484100"),
+}
+"""A value in each notation, and what it equals."""
+
+
+def table() -> str:
+    lines = ["| form | values | an example | equals |", "|---|---|---|---|"]
+    lines += [
+        f"| {notation.form.value} | {notation.value} | `{written}` | `{same}` |"
+        for notation, (written, same) in EXAMPLES.items()
+    ]
+    return "\n".join(lines)
+
+
+def test_the_page_lists_every_notation() -> None:
+    assert EXAMPLES.keys() == {*Notation} - {Notation.EXACT}
+    assert table() in PAGE.read_text(), f"docs/values.md must have this table:\n\n{table()}"
+
+
+@pytest.mark.parametrize("notation", EXAMPLES)
+def test_an_example_equals_what_the_page_says(notation: Notation) -> None:
+    written, same = EXAMPLES[notation]
+    assert canonical_form(normal_form(written), notation) == same
