@@ -106,6 +106,10 @@ class UnreadableTableError(TableWithHeaderError, ValueError):
         return cls.because("its bytes are not text")
 
     @classmethod
+    def in_archive(cls) -> Self:
+        return cls.because("its ZIP archive is damaged, or compressed by an unknown method")
+
+    @classmethod
     def without_names(cls) -> Self:
         return cls.because("no column has a name or a value")
 

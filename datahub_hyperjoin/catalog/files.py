@@ -27,7 +27,7 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.errors import UnreadableTableError
-from datahub_hyperjoin.spark.files.delimited import TEXT, Csv, DelimitedText
+from datahub_hyperjoin.spark.files.delimited import Csv, DelimitedText
 from datahub_hyperjoin.spark.files.excel import Workbook, can_read_workbooks
 from datahub_hyperjoin.spark.files.formats import (
     format_named,
@@ -42,6 +42,7 @@ from datahub_hyperjoin.spark.files.stored import (
     DecompressedFile,
     StoredFile,
 )
+from datahub_hyperjoin.spark.files.zip_archives import ZipArchive
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import name_some, number_of
 
@@ -373,35 +374,78 @@ def _is_archive(path: PurePosixPath) -> bool:
     return suffix in _ARCHIVES or (suffix in COMPRESSIONS and inner == ".tar")
 
 
+def tables_of_archives(
+    files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn
+) -> list[Table]:
+    """List the tables in the ZIP archives of a local folder, and name the files that are none."""
+    tables: list[Table] = []
+    for file in files:
+        if PurePosixPath(file.path).suffix.lower() != _ZIP:
+            continue
+        with suppress(TableError):
+            members = _members_of(file)
+            found = [*_tables_of_archive(file, members, selection)]
+            read = {_printable(name) for (name,) in members}
+            rest = [name for name in _files_in(Path(file.uri)) or () if name not in read]
+            others = [name for name in rest if _may_be_table(PurePosixPath(name))]
+            if found and others:
+                line = f"{file.path}: {name_some(others, _NAMED)}; extract what is a table"
+                _warn_of_archive(warn, line)
+            tables += found
+    return tables
+
+
+_ZIP = ".zip"
+
+
+def _members_of(file: ListedFile) -> list[tuple[str, ...]]:
+    path = Path(file.uri)
+    return ZipArchive().list_members(path) if _files_in(path) is not None else []
+
+
+def _may_be_table(path: PurePosixPath) -> bool:
+    is_hidden = any(part.startswith((".", "_")) for part in path.parts)
+    return not is_hidden and (format_of_suffix(path.suffix) is not None or _is_archive(path))
+
+
+def _tables_of_archive(
+    file: ListedFile, members: Sequence[tuple[str, ...]], selection: TableSelection
+) -> Iterator[Table]:
+    for (member,) in members:
+        name = f"{file.path}/{member}"
+        if selection.tables.allowed(name):
+            yield selection.table(
+                folder="",
+                table=name,
+                title=split_name(PurePosixPath(member).name)[0],
+                location=File(
+                    uri=file.uri,
+                    format=ZipArchive.name,
+                    member=(member,),
+                    dialect=selection.dialect_of(name),
+                ),
+                size=file.size,
+                state=state_of([file]),
+            )
+
+
 def _warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
-    """Warn about archives, and name the tables in each ZIP archive that can be read."""
-    # Nothing is extracted: the files in an archive may be of any size.
-    lines = [f"{file.path}: {_describe(file)}" for file in files[:_MOST]]
+    """Warn about archives of which no table is read."""
+    lines = [f"{file.path}: extract it in its folder if it has tables" for file in files[:_MOST]]
     if rest := files[_MOST:]:
         others = number_of(len(rest), "more archive")
         lines.append(f"{others}, for example {rest[0].path}: extract them in their folders")
     for line in lines:
-        warn(
-            "Archive not read",
-            "Tables in archives get no suggestions. Extract the archive in its folder, for example "
-            "with `unzip`, or leave it out with `tables.deny`",
-            line,
-        )
+        _warn_of_archive(warn, line)
 
 
-def _describe(file: ListedFile) -> str:
-    listed = _files_in(Path(file.uri))
-    if listed is None:
-        return "extract it in its folder"
-    names = [name for name in listed if split_name(name)[1]]
-    texts = [name for name in listed if name.lower().endswith(TEXT)]
-    if names:
-        tables = f"{number_of(len(names), 'table')}, {name_some(names, _NAMED)}"
-        return f"has {tables}; extract it in its folder"
-    if texts:
-        tables = f"{number_of(len(texts), 'text file')}, {name_some(texts, _NAMED)}"
-        return f"has {tables}; extract it in its folder if it has tables"
-    return "has no files of tables"
+def _warn_of_archive(warn: Warn, line: str) -> None:
+    warn(
+        "Archive not read",
+        "Only text, JSON, Parquet, ORC and Avro in ZIP archives are read. Extract the rest in its "
+        "folder, for example with `unzip`, or leave it out with `tables.deny`",
+        line,
+    )
 
 
 def _files_in(path: Path) -> list[str] | None:

@@ -16,13 +16,14 @@ from datahub_hyperjoin.catalog.files import (
     is_workbook,
     recognise_formats,
     tables_of,
+    tables_of_archives,
     tables_of_workbooks,
     warn_of_unread_files,
     warn_of_unused_options,
 )
 from datahub_hyperjoin.catalog.series import with_series
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import DeltaFolder, IcebergFolder, ListedFile, ObjectStore
+from datahub_hyperjoin.locations import DeltaFolder, File, IcebergFolder, ListedFile, ObjectStore
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
 from datahub_hyperjoin.spark.files.stored import DELTA_LOG, reach_store
 from datahub_hyperjoin.tables import Table
@@ -53,7 +54,10 @@ def scan_folder(
     inner = [
         *tables_of_workbooks(files, selection, warn=warn, count=count),
         *tables_of_database_files([*databases], selection, warn=warn, count=count),
+        *tables_of_archives(files, selection, warn=warn),
     ]
+    read = {table.location.uri for table in inner if isinstance(table.location, File)}
+    others = [file for file in others if file.uri not in read]
     listed = tables_of(others, selection)
     if not selection.separate_files:
         listed = with_series(listed, warn)

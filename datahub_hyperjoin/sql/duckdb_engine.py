@@ -132,11 +132,10 @@ def _pattern(location: File | Folder) -> str:
 def _table(call: DuckDbCall, path: str, of_folder: Mapping[str, str | int]) -> exp.Table:
     arguments: list[exp.Condition] = [exp.Literal.string(path)]
     for name, value in {**of_folder, **call.options}.items():
+        literal = exp.convert(value)
         # A control character would be invisible.
-        is_visible = not isinstance(value, str) or value.isprintable()
-        literal = (
-            exp.convert(value) if is_visible else exp.Chr(expressions=[exp.convert(ord(value))])
-        )
+        if isinstance(value, str) and not value.isprintable():
+            literal = exp.Chr(expressions=[exp.convert(ord(value))])
         arguments.append(exp.EQ(this=exp.to_identifier(name), expression=literal))
     return exp.Table(this=exp.Anonymous(this=call.function, expressions=arguments))
 

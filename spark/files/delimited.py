@@ -177,7 +177,7 @@ def _found_options(layout: DelimitedLayout, path: DataPath) -> dict[str, str | i
         return None
     if layout.compression != named:
         options["compression"] = _DUCKDB_COMPRESSIONS[layout.compression]
-    if dialect.quote != DEFAULT_DIALECT.quote or dialect.delimiter not in USUAL_DELIMITERS:
+    if dialect.quote != DEFAULT_DIALECT.quote or str(dialect.delimiter) not in USUAL_DELIMITERS:
         options["delim"] = str(dialect.delimiter)
     if layout.titles:
         options["skip"] = len(layout.titles.splitlines())

@@ -27,7 +27,7 @@ _OWN = [
         *("delimited:Csv", "delimited:Tsv", "fixed_width:FixedWidth"),
         *("json_files:Json", "json_files:JsonLines"),
         *("parquet:Parquet", "orc:Orc", "avro:Avro"),
-        *("excel:Workbook", "duckdb_tables:DuckDbFile"),
+        *("excel:Workbook", "duckdb_tables:DuckDbFile", "zip_archives:ZipArchive"),
     )
 ]
 

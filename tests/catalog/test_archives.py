@@ -1,5 +1,6 @@
-"""Test that each archive is reported with the tables in it, and that none is extracted."""
+"""Test that the tables in archives are listed and read, and what else is in them is reported."""
 
+import gzip
 import zipfile
 from pathlib import Path
 
@@ -8,6 +9,11 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import UnreadableTableError
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.tables import Table, TableId
 
 
 def tell(folder: Path, deny: str = "^$") -> tuple[list[str], dict[str, float]]:
@@ -24,7 +30,7 @@ def tell(folder: Path, deny: str = "^$") -> tuple[list[str], dict[str, float]]:
     )
     assert {title for title, *_ in warnings} <= {"Archive not read"}
     for _, message, _ in warnings:
-        assert "Extract the archive in its folder, for example with `unzip`, or leave" in message
+        assert "Extract the rest in its folder, for example with `unzip`, or leave" in message
     return [context for *_, context in warnings], counts
 
 
@@ -35,26 +41,59 @@ def pack(path: Path, *names: str, comment: bytes = b"") -> None:
             archive.writestr(name, "code\nAA\n")
 
 
-def test_the_tables_in_an_archive_are_named(tmp_path: Path) -> None:
-    pack(tmp_path / "one.zip", "a/orders.csv", "README.txt", comment=b"x" * 60_000)
-    pack(tmp_path / "shop.ZIP", *(f"{at}.csv" for at in range(4)))
-    pack(tmp_path / "texts.zip", "notes.docx")
-    pack(tmp_path / "gtfs.zip", "stops.txt", "fares.pdf")
-    assert tell(tmp_path) == (
-        [
-            "gtfs.zip: has 1 text file, stops.txt; extract it in its folder if it has tables",
-            "one.zip: has 1 table, a/orders.csv; extract it in its folder",
-            "shop.ZIP: has 4 tables, 0.csv, 1.csv, 2.csv and 1 more; extract it in its folder",
-            "texts.zip: has no files of tables",
-        ],
-        {"files_not_read": 4},
+def tables(folder: Path) -> dict[str, list[dict[str, object]]]:
+    """Return the rows of each table in archives."""
+    folder.joinpath("planes.csv").write_text("code\nAA\n")
+    found = scan_folder(folder, TableSelection(platform="file", env="DEV"), warn=lambda *_: None)
+    return {
+        table.id.name: [
+            row
+            for batch in read_table(table, Databases(), max_rows=99).batches
+            for row in batch.to_pylist()
+        ]
+        for table in found
+        if isinstance(table.location, File) and table.location.member
+    }
+
+
+def test_the_tables_in_an_archive_are_read(tmp_path: Path) -> None:
+    pack(
+        tmp_path / "one.zip", "a/orders.csv", "README.txt", "__MACOSX/a.csv", comment=b"x" * 60_000
     )
+    with zipfile.ZipFile(tmp_path / "gtfs.ZIP", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("stops.txt", "stop_id;stop_name\n1;Halle\n2;Jena\n")
+        archive.writestr("x.jsonl", '{"id": 7}\n')
+        archive.writestr("y.csv.gz", gzip.compress(b"id\n8\n"))
+        archive.writestr("z.xlsx", "none")
+    assert tables(tmp_path) == {
+        "gtfs.ZIP/stops.txt": [
+            {"stop_id": "1", "stop_name": "Halle"},
+            {"stop_id": "2", "stop_name": "Jena"},
+        ],
+        "gtfs.ZIP/x.jsonl": [{"id": 7}],
+        "gtfs.ZIP/y.csv.gz": [{"id": "8"}],
+        "one.zip/a/orders.csv": [{"code": "AA"}],
+    }
+    assert tell(tmp_path) == (["gtfs.ZIP: z.xlsx; extract what is a table"], {"files_not_read": 0})
+
+
+def test_a_damaged_member_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "one.zip"
+    pack(path, "a.csv")
+    table = Table(
+        id=TableId("file", "a"),
+        title="a",
+        location=File(uri=str(path), format="zip", member=("gone.csv",)),
+        size=1,
+    )
+    with pytest.raises(UnreadableTableError, match="its ZIP archive is damaged, or compressed by"):
+        read_table(table, Databases(), max_rows=9)
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz", "a.TGZ", "a.7z", "a.rar"])
 def test_what_cannot_be_looked_into_is_named(tmp_path: Path, name: str) -> None:
     tmp_path.joinpath(name).write_bytes(b"none")
-    assert tell(tmp_path)[0] == [f"{name}: extract it in its folder"]
+    assert tell(tmp_path)[0] == [f"{name}: extract it in its folder if it has tables"]
 
 
 def test_a_list_of_files_that_claims_to_be_huge_is_not_read(tmp_path: Path) -> None:
@@ -64,17 +103,17 @@ def test_a_list_of_files_that_claims_to_be_huge_is_not_read(tmp_path: Path) -> N
     at = content.rfind(b"PK\x05\x06") + 12
     content[at : at + 4] = (1 << 31).to_bytes(4, "little")
     path.write_bytes(content)
-    assert tell(tmp_path)[0] == ["bomb.zip: extract it in its folder"]
+    assert tell(tmp_path)[0] == ["bomb.zip: extract it in its folder if it has tables"]
 
 
 def test_an_archive_in_an_archive_and_odd_names_are_harmless(tmp_path: Path) -> None:
     pack(tmp_path / "odd.zip", "inner.zip", "a\x1b[31m.csv")
-    assert tell(tmp_path)[0] == ["odd.zip: has 1 table, a?[31m.csv; extract it in its folder"]
+    assert tell(tmp_path)[0] == ["odd.zip: inner.zip; extract what is a table"]
 
 
 def test_many_archives_share_a_line(tmp_path: Path) -> None:
     for at in range(20):
-        pack(tmp_path / f"{at:02}.zip", "a.csv")
+        pack(tmp_path / f"{at:02}.zip", "a.pdf")
     told, counts = tell(tmp_path)
     assert len(told) == 10
     assert told[-1] == "11 more archives, for example 09.zip: extract them in their folders"
