@@ -256,6 +256,9 @@ class Folder:
     pattern: str = ""
     """Glob pattern of the files, if the folder has other files, too."""
 
+    has_others: bool = False
+    """Whether the folder has other files, and no pattern tells them from these."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaFolder:

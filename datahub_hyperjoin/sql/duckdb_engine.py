@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path, PurePosixPath
 from threading import Lock, Timer, get_ident
 
@@ -86,8 +87,9 @@ def _file_readings(
         return
     shown = addresses.of(table, location) if addresses else _store_of(table) + _own_name(table)
     uri = str(local_path(location.uri).absolute())
-    pattern = _pattern(location)
-    if isinstance(location, Folder) and location.pattern and not addresses:
+    ends = _ends(location)
+    is_series = isinstance(location, Folder) and (location.pattern or location.has_others)
+    if is_series and not addresses:
         # The table is called after one of its files.
         shown = shown.rpartition("/")[0] or "."
     first = location if isinstance(location, File) else first_file(location)
@@ -97,7 +99,7 @@ def _file_readings(
         else:
             # The files of a folder may lack columns, or have them in another order.
             of_folder = {} if isinstance(location, File) else _OF_FOLDERS
-            named, source = (_table(call, path + pattern, of_folder) for path in (shown, uri))
+            named, source = (_table(call, path, ends, of_folder) for path in (shown, uri))
             name = f"{shown} as text" if call.is_text else shown
             yield FileReading(name, named, source, call)
 
@@ -118,19 +120,24 @@ def _is_enough(path: str, call: DuckDbCall) -> bool:
     )
 
 
-def _pattern(location: File | Folder) -> str:
-    """Return the glob pattern of a folder's files; empty for a single file."""
+def _ends(location: File | Folder) -> list[str]:
+    """Return what follows the path of a folder: a glob pattern of its files, or each file."""
     if isinstance(location, File):
-        return ""
+        return [""]
     if location.pattern:
-        return f"/{location.pattern}"
+        return [f"/{location.pattern}"]
+    if location.has_others:
+        return [f"/{escape(part)}" for part in location.parts]
     endings = {"".join(PurePosixPath(part).suffixes[-2:]) for part in location.parts}
     ending = endings.pop() if len(endings) == 1 else ""
-    return f"/**/*{ending if ending.count('.') == 1 else PurePosixPath(ending).suffix}"
+    return [f"/**/*{ending if ending.count('.') == 1 else PurePosixPath(ending).suffix}"]
 
 
-def _table(call: DuckDbCall, path: str, of_folder: Mapping[str, str | int]) -> exp.Table:
-    arguments: list[exp.Condition] = [exp.Literal.string(path)]
+def _table(
+    call: DuckDbCall, path: str, ends: Sequence[str], of_folder: Mapping[str, str | int]
+) -> exp.Table:
+    files: list[exp.Condition] = [exp.Literal.string(path + end) for end in ends]
+    arguments: list[exp.Condition] = files if len(files) == 1 else [exp.Array(expressions=files)]
     for name, value in {**of_folder, **call.options}.items():
         literal = exp.convert(value)
         # A control character would be invisible.
