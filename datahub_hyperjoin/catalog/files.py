@@ -1,6 +1,7 @@
 """Recognise tables among the files of a local or remote folder, and tell which files are none."""
 
 import lzma
+import re
 import zipfile
 import zlib
 from collections import defaultdict
@@ -48,6 +49,8 @@ from datahub_hyperjoin.wording import name_some, number_of
 
 _PART_PREFIX = "part-"
 """Prefix of the files that Spark and Hadoop write for one table."""
+_HUDI = re.compile(r"(?P<group>.+-\d+)_\d+(?:-\d+)+_(?P<instant>\d{8,17})\.parquet")
+"""Names of Hudi's data files: each commit writes a new version of some groups of rows."""
 
 
 def tables_of(
@@ -58,6 +61,7 @@ def tables_of(
     store: ObjectStore | None = None,
 ) -> list[Table]:
     """Group the files of a folder into tables."""
+    files = _newest_of_hudi(files)
     formatted = _tables_with_metadata(files)
     by_path = {file.path: file for file in files}
     # Files of several formats in one folder are as many tables.
@@ -84,6 +88,19 @@ def tables_of(
             )
         )
     return tables
+
+
+def _newest_of_hudi(files: Sequence[ListedFile]) -> list[ListedFile]:
+    """Leave out the versions of Hudi's files that later ones replaced."""
+    newest: dict[tuple[object, ...], tuple[str, str]] = {}
+    for file in files:
+        path = PurePosixPath(file.path)
+        if found := _HUDI.fullmatch(path.name):
+            key, version = (path.parent, found["group"]), (found["instant"], file.path)
+            newest[key] = max(version, newest.get(key, version))
+    kept = {path for _, path in newest.values()}
+    names = ((file, PurePosixPath(file.path).name) for file in files)
+    return [file for file, name in names if file.path in kept or not _HUDI.fullmatch(name)]
 
 
 def _schema_of(
@@ -148,7 +165,8 @@ def _table_path(
         # A folder `key=value` holds a partition of the table above it.
         if "=" in parent.name and parent.parent.name:
             return parent.parent
-    return path.parent if path.name.startswith(_PART_PREFIX) and parents else path
+    is_part = path.name.startswith(_PART_PREFIX) or _HUDI.fullmatch(path.name)
+    return path.parent if is_part and parents else path
 
 
 def _tables_with_metadata(
@@ -193,7 +211,14 @@ def _location(
     if str(table) == files[0].path:
         return File(uri=uri, format=format_, dialect=dialect, store=store)
     parts = tuple(str(PurePosixPath(file.path).relative_to(table)) for file in files)
-    return Folder(uri=uri, format=format_, parts=parts, dialect=dialect, store=store)
+    return Folder(
+        uri=uri,
+        format=format_,
+        parts=parts,
+        dialect=dialect,
+        store=store,
+        has_others=any(_HUDI.fullmatch(PurePosixPath(part).name) for part in parts),
+    )
 
 
 def state_of(files: Sequence[ListedFile]) -> str:

@@ -89,7 +89,7 @@ def _file_readings(
     uri = str(local_path(location.uri).absolute())
     ends = _ends(location)
     is_series = isinstance(location, Folder) and (location.pattern or location.has_others)
-    if is_series and not addresses:
+    if is_series and not addresses and PurePosixPath(shown).name != Path(uri).name:
         # The table is called after one of its files.
         shown = shown.rpartition("/")[0] or "."
     first = location if isinstance(location, File) else first_file(location)

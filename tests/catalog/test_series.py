@@ -3,6 +3,8 @@
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from datahub_hyperjoin import find_joins
@@ -136,3 +138,19 @@ def test_the_sql_of_a_series_reads_its_files_alone(tmp_path: Path) -> None:
     assert (record["rows"], record["sql_was_run"]) == (100, True)
     assert "a_jan.csv" in record["sql"]
     assert "a_x.csv" not in record["sql"]
+
+
+def test_of_files_of_hudi_the_newest_versions_are_one_table(tmp_path: Path) -> None:
+    groups = [f"{guid}-0" for guid in GUIDS]
+    commits = ("20240101120000123", "20240102120000123")
+    names = [f"{groups[0]}_0-22-31_{commits[0]}", f"{groups[0]}_0-23-32_{commits[1]}"]
+    names.append(f"{groups[1]}_0-22-31_{commits[0]}")
+    tmp_path.joinpath("orders").mkdir()
+    for at, name in enumerate(names):
+        column = [f"K{at * 100 + row}" for row in range(20)]
+        pq.write_table(pa.table({"order": column}), tmp_path / f"orders/{name}.parquet")
+    tables, told = scan(tmp_path)
+    [table] = tables.values()
+    assert (table.id.name, told) == ("orders", [])
+    assert isinstance(table.location, Folder)
+    assert {*table.location.parts} == {f"{name}.parquet" for name in names[1:]}
