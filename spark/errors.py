@@ -110,6 +110,10 @@ class UnreadableTableError(TableWithHeaderError, ValueError):
         return cls.because("its ZIP archive is damaged, or compressed by an unknown method")
 
     @classmethod
+    def of_old_feather(cls) -> Self:
+        return cls.because("it has version 1 of Feather; write it again")
+
+    @classmethod
     def without_names(cls) -> Self:
         return cls.because("no column has a name or a value")
 

@@ -26,7 +26,7 @@ _OWN = [
     for each in (
         *("delimited:Csv", "delimited:Tsv", "fixed_width:FixedWidth"),
         *("json_files:Json", "json_files:JsonLines"),
-        *("parquet:Parquet", "orc:Orc", "avro:Avro"),
+        *("parquet:Parquet", "orc:Orc", "avro:Avro", "arrow_files:ArrowFile"),
         *("excel:Workbook", "duckdb_tables:DuckDbFile", "zip_archives:ZipArchive"),
     )
 ]
