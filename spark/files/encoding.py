@@ -188,10 +188,31 @@ class TextStream(BlockStream):
         if is_free and not _is_damaged_utf8(block):
             self._encoding, self._is_detected = detect_encoding(block), True
             self._note(f"not UTF-8: read as {_TITLES.get(self._encoding, self._encoding)}")
-        else:
+            errors = "replace"
+        elif self._is_given:
             self._note_replacement("UTF-8")
-        self._decoder = codecs.getincrementaldecoder(self._encoding)("replace")
+            errors = "replace"
+        else:
+            self._note("not UTF-8 in places: bytes there were read as Windows-1252 (Latin-1)")
+            errors = _MIXED
+        self._decoder = codecs.getincrementaldecoder(self._encoding)(errors)
         return self._decoder
+
+
+_MIXED = "datahub_hyperjoin.mixed"
+"""Name of the way to decode UTF-8 in which lines of a file in Windows-1252 were pasted."""
+
+
+def _from_windows(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    invalid = error.object[error.start : error.end]
+    # What no text ends with is damage.
+    is_damage = error.reason == "unexpected end of data" or b"\xff" in invalid
+    return "\ufffd" if is_damage else invalid.decode(_USUAL, "replace"), error.end
+
+
+codecs.register_error(_MIXED, _from_windows)
 
 
 def _refuse_binary(block: bytes, delimiter: bytes) -> None:

@@ -54,7 +54,15 @@ def test_bytes_that_are_not_utf_8_are_read_as_latin_1() -> None:
 
 def test_a_character_cut_by_the_end_of_the_file_is_replaced() -> None:
     text, notes = read("éé".encode()[:-1])
-    assert (text, notes) == ("é\ufffd\n", ["bytes that are not UTF-8 were replaced by \ufffd"])
+    note = "not UTF-8 in places: bytes there were read as Windows-1252 (Latin-1)"
+    assert (text, notes) == ("é\ufffd\n", [note])
+
+
+def test_lines_of_two_encodings_are_read() -> None:
+    lines = "Köln\nOrléans\nBesançon\nLiège\n"
+    text, notes = read(lines.encode() + "Genève\n".encode("cp1252"))
+    assert text == lines + "Genève\n\n"
+    assert notes == ["not UTF-8 in places: bytes there were read as Windows-1252 (Latin-1)"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
