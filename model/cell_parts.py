@@ -25,6 +25,7 @@ from datahub_hyperjoin.joins import ColumnPairs
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.name_clues import is_form_of
+from datahub_hyperjoin.model.roles.words import names_label
 from datahub_hyperjoin.model.signals.names import Words, meaningful_words, stems
 from datahub_hyperjoin.model.signals.pairs import chunks, find_among
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
@@ -111,7 +112,9 @@ def _slots(column: int, profile: ColumnProfile) -> Iterator[_Slot]:
     for mark in _separators(cells):
         elements = dict.fromkeys(each for cell in cells for each in elements_of(cell, mark))
         yield _Slot(column, CellParts(PartKind.ELEMENTS, name, mark), 0, _some(elements))
-    if prefix := common_prefix(cells):
+    prefix = common_prefix(cells)
+    # `Person 17` is a name that happens to have a number.
+    if prefix.strip() == prefix != "" and not names_label(stems(profile.id.path)):
         numbers = filter(None, (number_behind(cell, prefix) for cell in cells))
         yield _Slot(column, CellParts(PartKind.NUMBER, name, prefix), 0, _some(numbers))
     for mark in _GLUES:

@@ -129,3 +129,12 @@ def test_prefixed_keys_are_referred_to(tmp_path: Path) -> None:
     [record] = found(tmp_path, frames)
     assert (record["cardinality"], record["rows"]) == ("many-to-one", 400)
     assert record["compared_as"] == "the numbers of customers.csv.code behind cust-"
+
+
+def test_numbered_names_are_no_keys(tmp_path: Path) -> None:
+    referred = [DENSE[at * 11 % 150] for at in range(400)]
+    frames = {
+        "bookings": {"member": referred, "amount": [at * 37 % 101 for at in range(400)]},
+        "members": {"member_name": [f"Person {each}" for each in DENSE]},
+    }
+    assert found(tmp_path, frames) == []
