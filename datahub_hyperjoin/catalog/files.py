@@ -43,10 +43,11 @@ from datahub_hyperjoin.spark.files.stored import (
     DecompressedFile,
     StoredFile,
 )
-from datahub_hyperjoin.spark.files.zip_archives import ZipArchive
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import name_some, number_of
 
+_ARCHIVE = "zip"
+"""Name of the format of archives whose members are tables."""
 _PART_PREFIX = "part-"
 """Prefix of the files that Spark and Hadoop write for one table."""
 _HUDI = re.compile(r"(?P<group>.+-\d+)_\d+(?:-\d+)+_(?P<instant>\d{8,17})\.parquet")
@@ -425,7 +426,7 @@ _ZIP = ".zip"
 
 def _members_of(file: ListedFile) -> list[tuple[str, ...]]:
     path = Path(file.uri)
-    return ZipArchive().list_members(path) if _files_in(path) is not None else []
+    return format_named(_ARCHIVE).list_members(path) if _files_in(path) is not None else []
 
 
 def _may_be_table(path: PurePosixPath) -> bool:
@@ -445,7 +446,7 @@ def _tables_of_archive(
                 title=split_name(PurePosixPath(member).name)[0],
                 location=File(
                     uri=file.uri,
-                    format=ZipArchive.name,
+                    format=_ARCHIVE,
                     member=(member,),
                     dialect=selection.dialect_of(name),
                 ),

@@ -34,7 +34,6 @@ from datahub_hyperjoin.spark.counting.aggregate import (
     ColumnAggregate,
     aggregate_columns,
 )
-from datahub_hyperjoin.spark.counting.cell_parts import in_parts
 from datahub_hyperjoin.spark.counting.notations import in_notation
 from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
 from datahub_hyperjoin.spark.counting.texts import (
@@ -494,6 +493,9 @@ class _TableBatch:
 
 def _in_reading(counted: TextCounts, reading: _Reading | None) -> TextCounts:
     if isinstance(reading, CellParts):
+        # Few lakes have cells of several parts.
+        from datahub_hyperjoin.spark.counting.cell_parts import in_parts  # noqa: PLC0415
+
         return in_parts(counted, reading)
     return in_notation(counted, reading) if reading else counted
 

@@ -21,9 +21,9 @@ ROWS = b"stop_id,stop_name\n1,Halle\n2,Jena\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     tmp_path.joinpath("stops.txt").write_bytes(ROWS)
-    tmp_path.joinpath("trips.TXT.gz").write_bytes(gzip.compress(ROWS))
+    tmp_path.joinpath("trips.TXT.gz").write_bytes(gzip.compress(ROWS, mtime=0))
     tmp_path.joinpath("notes.txt").write_text("Dear Ann,\nthank you, and bye.\n")
-    tmp_path.joinpath("damaged.txt.gz").write_bytes(gzip.compress(ROWS)[:20] + b"damaged")
+    tmp_path.joinpath("damaged.txt.gz").write_bytes(gzip.compress(ROWS, mtime=0)[:20] + b"damaged")
     tmp_path.joinpath("damaged.txt.xz").write_bytes(b"\xfd7zXZ\0damaged")
     return tmp_path
 
@@ -76,10 +76,10 @@ LINE = json.dumps({"id": 1, "name": "Ann"}).encode()
     [
         ("a.csv", parquet(), "parquet"),
         ("a.csv", LINE + b"\n" + LINE, "json"),
-        ("a.csv", gzip.compress(LINE), "json"),
+        ("a.csv", gzip.compress(LINE, mtime=0), "json"),
         ("a.tsv", b"[\n  " + LINE + b"\n]", "json"),
         ("a.txt", LINE, "json"),
-        ("a.csv", gzip.compress(ROWS), "csv"),
+        ("a.csv", gzip.compress(ROWS, mtime=0), "csv"),
         ("a.csv.gz", ROWS, "csv"),
         ("a.csv.gz", bz2.compress(ROWS), "csv"),
         ("a.xls", ROWS.replace(b",", b"\t"), "csv"),
@@ -89,7 +89,7 @@ LINE = json.dumps({"id": 1, "name": "Ann"}).encode()
         ("a.dat", ROWS.replace(b",", b"|"), "csv"),
         ("a.tbl", b"1|Halle|2.5|\n" * 3, "csv"),
         ("a", ROWS, "csv"),
-        ("a.gz", gzip.compress(ROWS), "csv"),
+        ("a.gz", gzip.compress(ROWS, mtime=0), "csv"),
         ("a.jsonl", LINE, "jsonl"),
         ("a.parquet", parquet(), "parquet"),
         ("a.dat", b"Dear Ann,\nthank you\n", None),
