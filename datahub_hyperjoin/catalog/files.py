@@ -424,7 +424,7 @@ def tables_of_archives(
 _ZIP = ".zip"
 
 
-def _members_of(file: ListedFile) -> list[tuple[str, ...]]:
+def _members_of(file: ListedFile) -> Sequence[tuple[str, ...]]:
     path = Path(file.uri)
     return format_named(_ARCHIVE).list_members(path) if _files_in(path) is not None else []
 

@@ -94,7 +94,7 @@ class LakeInSql:
         known = (self.columns[column] for column in columns if column in self.columns)
         return frozenset(chain.from_iterable(value for each in known for value in each.sample))
 
-    def missing(self, column: ColumnId) -> tuple[exp.Expression, ...]:
+    def missing(self, column: ColumnId) -> tuple[exp.Expr, ...]:
         """Return the values of a column that stand for a missing key."""
         profile = self.columns.get(column)
         if profile is None:

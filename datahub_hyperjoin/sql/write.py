@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import islice, pairwise
 
 from sqlglot import exp, parse
@@ -23,8 +22,10 @@ ROW_LIMIT = 100
 def _sum_of_products(aliases: Sequence[str]) -> exp.Select:
     """Build a `SELECT` clause that counts a join's rows from the sizes of its `_count_groups`."""
     # It multiplies the counts of matching groups and sums the products.
-    sizes: Iterable[exp.Condition] = (exp.column("n", alias) for alias in aliases)
-    rows = reduce(lambda one, other: exp.Mul(this=one, expression=other), sizes)
+    sizes: list[exp.Condition] = [exp.column("n", alias) for alias in aliases]
+    rows, *others = sizes
+    for other in others:
+        rows = exp.Mul(this=rows, expression=other)
     # The sum of no rows is NULL.
     return exp.select(exp.func("COALESCE", exp.Sum(this=rows), exp.Literal.number(0)))
 
@@ -143,8 +144,8 @@ def part_comparisons(
             start, length = _quoted(parts.mark), len(parts.mark)
             number = dialect.without_zeros.replace("{t}", f"SUBSTR({{t}}, {length + 1})")
             own = f"CASE WHEN SUBSTR({{t}}, 1, {length}) = {start} THEN {number} END"
-            both = (own, dialect.without_zeros)
-            templates = both if is_first else both[::-1]
+            plain = dialect.without_zeros
+            templates = (own, plain) if is_first else (plain, own)
             yield Comparison(words=words, templates=(templates,), dialect=dialect)
         case PartKind.JOINED:
             for same in ("{x}", "NULLIF({t}, '')", dialect.spelled):
@@ -266,7 +267,7 @@ class JoinInSql:
 
     comparison: Comparison
 
-    missing: tuple[tuple[tuple[exp.Expression, ...], ...], ...] = ()
+    missing: tuple[tuple[tuple[exp.Expr, ...], ...], ...] = ()
     """For each pair of columns, the values of both that stand for a missing key."""
 
     @property
@@ -329,7 +330,7 @@ class JoinInSql:
         return [[*islice(expressions, len(pairs))] for pairs in self.steps]
 
 
-def _without(column: exp.Condition, missing: Iterable[exp.Expression]) -> exp.Condition:
+def _without(column: exp.Condition, missing: Iterable[exp.Expr]) -> exp.Condition:
     """Return an expression that is null where a value stands for a missing key."""
     for value in missing:
         column = exp.Nullif(this=column, expression=value.copy())

@@ -57,7 +57,7 @@ def test_the_names_of_rows_are_a_column(tmp_path: Path) -> None:
 
 
 def read_merged(
-    path: Path, rows: list[list[object]], *merged: str, corner: tuple[int, int] = (1, 1)
+    path: Path, rows: list[list[Any]], *merged: str, corner: tuple[int, int] = (1, 1)
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Write a sheet whose cells are merged, and read it as a table."""
     book = Workbook()
