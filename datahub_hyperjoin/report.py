@@ -89,6 +89,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     value_domains: int = 0
     """Groups of at least three columns that hold the same kind of values, without a key among them.
     In a large group, relationships connect one column with all others."""
+    copies_of_tables: int = 0
+    """Tables with the content of another table, which they do not join."""
     joins_through_crosswalks: int = 0
     """Joins of codes with names through a crosswalk: a table that holds both."""
     joins_with_sql: int = 0
