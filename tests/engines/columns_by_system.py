@@ -43,7 +43,7 @@ TYPED = {
         "uuid": _IDS,
         "char(9)": _CHARS,
         "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
-        "text": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+        "text": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30, 60)]],
         "name": _QUOTED,
         "bytea": _ESCAPED,
     },
@@ -70,7 +70,7 @@ TYPED = {
         "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
         "varchar(20) character set latin1": _QUOTED,
         "tinytext": ["'a\\0b'", "'a'", "'\\0'", "'ab'"],
-        "longtext": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+        "longtext": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30, 60)]],
         "enum('Red', 'blue', '')": ["'Red'", "'blue'", "''", "'blue'"],
         "set('a', 'B')": ["'a,B'", "'a'", "''"],
         "binary(8)": ["X'00ff'", "'a'", "NULL", *(f"X'{n}ff'" for n in range(10, 28))],
@@ -109,14 +109,14 @@ TYPED = {
         "LowCardinality(Nullable(String))": ["'NA'", "'NULL'", "'n/a'", *_QUOTED],
         "SimpleAggregateFunction(any, LowCardinality(String))": _QUOTED,
         "SimpleAggregateFunction(sum, Int64)": RANGE,
-        "String": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+        "String": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30, 60)]],
         "Enum8('Red' = 1, 'blue' = -2, '' = 3)": ["'Red'", "'blue'", "''", "'blue'"],
         "Enum16('mro' = 1, '_a_' = 300, '100%' = 4)": ["'mro'", "'_a_'", "'100%'"],
     },
     "snowflake": {
         "boolean": ["true", "false", "true", "NULL"],
         "smallint": RANGE,
-        "number(38, 0)": ["9223372036854775807", "-5", "0", *RANGE],
+        "number(38, 0)": ["9223372036854775807", *RANGE],
         "number(12, 2)": [*RANGE[4:], "-1.50", "1234567.89", "-0.001", "NULL"],
         "number(38, 37)": ["0.0000001", "-7", "0.5"],
         "float": ["0.1", "1e-9", "0", "2", "-7.25", "1234567.89", "123456789.5", "1e14", "NULL"],
@@ -129,7 +129,7 @@ TYPED = {
         + ["'2024-01-31T00:00:10+00:00'", "'2024-01-31T00:00:00+00:00'"],
         "char(9)": _CHARS,
         "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
-        "text": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+        "text": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30, 60)]],
     },
 }
 TYPED["databricks"] = {
@@ -148,7 +148,7 @@ TYPED["databricks"] = {
     "timestamp_ntz": [*_MOMENTS, "'2024-01-31'", "'2024-01-31 09:30:00.250001'"],
     "char(9)": _CHARS,
     "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
-    "string": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+    "string": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30, 60)]],
     "string collate UNICODE_CI_AI": ["'Koln'", "'Köln'", "'na'", *_QUOTED],
     "binary": _BYTES,
 }
@@ -174,7 +174,7 @@ TYPED["trino"] = {
     "uuid": _IDS,
     "char(9)": _CHARS,
     "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
-    "varchar": ["'NA'", "'a\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+    "varchar": ["'NA'", "'a\tb'", "'n/a'", *[f"'{number}'" for number in range(30, 60)]],
     "varbinary": _BYTES,
 }
 TYPED["redshift"] = {
@@ -193,7 +193,7 @@ TYPED["redshift"] = {
     "timestamptz": [f"'2024-01-31 01:00:{n}+01'" for n in range(10, 28)] + ["'2024-01-31'"],
     "char(9)": ["'Oslo'", "'12'", "''", "'12'", *_QUOTED],
     "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED, "'red '"],
-    "text": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+    "text": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30, 60)]],
 }
 # The type, and values of which some must be read.
 READ = {
