@@ -25,14 +25,18 @@ def joins(gms: Gms, lake: Path) -> list[Join]:
     """Write tables that the catalog knows, and make sixty joins between them."""
     for table in range(TABLES):
         write_table(
-            lake, f"t{table:02}.csv", {f"c{at}": codes(f"{table}-{at}-") for at in range(COLUMNS)}
+            lake,
+            f"t{chr(97 + table)}.csv",
+            {f"c{at}": codes(f"{table}-{at}-") for at in range(COLUMNS)},
         )
     describe_folder(gms, lake)
     scores = np.random.default_rng(0).uniform(0.4, 1, (TABLES - 1) * COLUMNS)
     ends = [(table, at) for table in range(TABLES - 1) for at in range(COLUMNS)]
     return [
         join_of(
-            pair_of(column(f"t{table:02}.csv.c{at}"), column(f"t{table + 1:02}.csv.c{at}")),
+            pair_of(
+                column(f"t{chr(97 + table)}.csv.c{at}"), column(f"t{chr(98 + table)}.csv.c{at}")
+            ),
             float(score),
         )
         for (table, at), score in zip(ends, scores, strict=True)
