@@ -221,7 +221,7 @@ def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names:
         return is_key and share >= _MIN_HELD_KEYS
     if share < _MIN_HELD:
         return False
-    is_sparse = not slot.are_numbers or lake.density[column] <= _MAX_DENSITY
+    is_sparse = not slot.are_numbers or bool(lake.density[column] <= _MAX_DENSITY)
     return has_names or (
         is_sparse and len(slot.values) >= _MANY and (share == 1 or not is_prefixed)
     )
