@@ -39,6 +39,9 @@ class Column:
     is_binary: bool = False
     """Whether its values are bytes, which are read as hexadecimal digits."""
 
+    is_list: bool = False
+    """Whether its values are lists, which are read as text."""
+
     is_withheld: bool = False
     """Whether its values are not read because the user may not select them."""
 

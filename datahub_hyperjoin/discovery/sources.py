@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -41,7 +42,6 @@ from datahub_hyperjoin.wording import name_some
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
     from sqlalchemy import URL
 
     from datahub_hyperjoin.discovery.progress import RunProgress
@@ -213,7 +213,7 @@ def _as_arrow(name: str, frame: object) -> pa.Table:
         # A lazy frame of Polars first computes its rows; Spark's has `toArrow` besides.
         if _library(frame) == "polars":
             rows = getattr(frame, "collect", lambda: frame)()
-            frame = _with_arrow_types(cast("pl.DataFrame", rows))
+            frame = _with_arrow_types(rows)
         convert = getattr(frame, "to_arrow", None) or getattr(frame, "toArrow", None)
         if convert is None and not hasattr(frame, "__arrow_c_stream__"):
             raise UnusableSourceError.other_frame(name, type(frame).__name__)
@@ -253,12 +253,13 @@ def _array_of(values: "pd.Series[Any]") -> pa.Array | pa.ChunkedArray:
     return pa.array(values.map(str, na_action="ignore"), pa.string(), from_pandas=True)
 
 
-def _with_arrow_types(frame: "pl.DataFrame") -> "pl.DataFrame":
+def _with_arrow_types(frame: Any) -> Any:  # noqa: ANN401 (this package does not need Polars)
     """Write the values of a Polars frame as text that Arrow has no type for."""
-    import polars as pl  # noqa: PLC0415 (whoever passes such a frame has it)
-
+    polars = import_module("polars")  # whoever passes such a frame has it
     return frame.with_columns(
-        pl.Series(name, [None if value is None else str(value) for value in frame[name]], pl.String)
+        polars.Series(
+            name, [None if value is None else str(value) for value in frame[name]], polars.String
+        )
         for name, type_ in frame.schema.items()
         if str(type_) in _UNLIKE_ARROW
     )

@@ -199,7 +199,9 @@ def _open_as(schema: pa.Schema, file: File, paths: Paths) -> TableStream:
     in_file = {
         column.path for column in stream.columns if column.is_binary and column.path in names
     }
-    if differing := binary.intersection(found) ^ in_file:
+    # Catalogs tell no lists that are read.
+    lists = {column.path for column in stream.columns if column.is_list and column.path in names}
+    if differing := (binary.intersection(found) ^ in_file) | lists:
         raise UnlikeCatalogError.in_columns(differing)
     types = {
         # Bytes arrive as hexadecimal digits.

@@ -43,8 +43,10 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
     columns = list[Column]()
     for position, (leaf, type_) in enumerate(leaf_types(schema)):
         is_nested = pa.types.is_nested(getattr(type_, "storage_type", type_))
-        opaque = DataType.NESTED if is_nested and not _is_list(type_) else None
-        columns.append(Column(leaf, position, opaque, is_binary=_holds_bytes(type_)))
+        is_list = _is_list(type_)
+        opaque = DataType.NESTED if is_nested and not is_list else None
+        is_binary = _holds_bytes(type_)
+        columns.append(Column(leaf, position, opaque, is_binary=is_binary, is_list=is_list))
     return columns
 
 

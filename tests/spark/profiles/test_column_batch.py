@@ -1,5 +1,6 @@
 """Test that tables profiled together have the same profiles as each table alone."""
 
+import gzip
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ def tables(make_table: MakeTable) -> list[Table]:
         make_table("cities.csv", "id,city,code\n1,Köln,DE\n2,Windhoek,NA\n3,,FR\n"),
         make_table("empty.csv", ""),
         make_table("lists.parquet", lists),
-        make_table("late.csv", b"id\n" + b"1\n" * 600_000 + b"\0" * 9_000),
+        make_table("late.csv", gzip.compress(b"id\n" + b"1\n" * 600_000)[:-20]),
         make_table("days.csv", "at\n2024-01-31T09:30\n2024-02-01 00:00:00\nn/a\n"),
         make_table("texts.csv", "text\n" + "\n".join("x" * at for at in range(990, 1010)) + "\n"),
     ]
