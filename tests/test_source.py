@@ -106,7 +106,7 @@ def nested(folder: Path) -> None:
         {
             "code": [f"c{at}" for at in range(9)],
             "place": [{"city": f"Town {at}", "zip": f"{at:05}"} for at in range(9)],
-            "stops": [["a", "b"]] * 9,
+            "stops": [[0.5, 1.5]] * 9,
         }
     )
     pq.write_table(table, folder / "odd.parquet")
@@ -132,10 +132,10 @@ def repeated(folder: Path) -> None:
             lambda folder: folder.joinpath("odd.csv").write_bytes(bytes(range(256)) * 40),
             "cannot be read: .* Fix the file, or exclude it with `catalog.tables`$",
         ),
-        (ragged, "rows with more fields than the header, joined where the other rows show it: 1"),
+        (ragged, "skipped lines that are no rows, with more or fewer fields than the header: 1"),
         (latin, "(?i)latin-1|cp1252|windows-1252"),
         (nested, "'stops'"),
-        (repeated, "'code'"),
+        (repeated, "columns of one name are numbered: 'code_2'"),
     ],
     ids=["empty", "header-only", "binary", "ragged", "latin-1", "nested", "repeated-names"],
 )

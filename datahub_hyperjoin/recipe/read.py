@@ -134,7 +134,7 @@ def keys_of(section: Sequence[str | int], model: type[BaseModel] = HyperJoinConf
     """List the names of the keys in a section.
 
     >>> keys_of(["catalog", "dialect"]), keys_of(["connections", 0])[0]
-    (['delimiter', 'quote', 'escape', 'encoding'], 'env')
+    (['delimiter', 'quote', 'escape', 'encoding', 'header'], 'env')
     """
     # Of a list, each item has the same keys.
     parts = ("[]" if isinstance(part, int) else f".{part}" for part in [*section, ""])
