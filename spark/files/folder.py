@@ -199,13 +199,15 @@ def _open_as(schema: pa.Schema, file: File, paths: Paths) -> TableStream:
     in_file = {
         column.path for column in stream.columns if column.is_binary and column.path in names
     }
-    # Catalogs tell no lists that are read.
-    lists = {column.path for column in stream.columns if column.is_list and column.path in names}
-    if differing := (binary.intersection(found) ^ in_file) | lists:
+    lists = {column.path for column in columns if column.is_list}
+    lists_in_file = {
+        column.path for column in stream.columns if column.is_list and column.path in names
+    }
+    if differing := (binary & {*found} ^ in_file) | (lists & {*found} ^ lists_in_file):
         raise UnlikeCatalogError.in_columns(differing)
     types = {
-        # Bytes arrive as hexadecimal digits.
-        path: pa.string() if path in binary else type_
+        # Bytes arrive as hexadecimal digits, and lists as text.
+        path: pa.string() if path in binary or path in lists else type_
         for path, type_ in leaf_types(schema)
         if path in names
     }

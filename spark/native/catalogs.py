@@ -85,7 +85,7 @@ _ARROW_TYPES: Mapping[type[T.DataType], pa.DataType] = {
     T.TimestampType: pa.timestamp("us", "UTC"),
     T.TimestampNTZType: pa.timestamp("us"),
     T.BinaryType: pa.binary(),
-    # Values of lists and maps are not read, so those of any type will do.
+    # Values of other lists and of maps are not read, so those of any type will do.
     **dict.fromkeys((T.ArrayType, T.MapType), pa.list_(pa.null())),
 }
 """The Arrow type of each Spark type. The arguments of PySpark's own function for this conversion
@@ -210,6 +210,8 @@ def _arrow_type(type_: T.DataType) -> pa.DataType:
             return pa.struct([(field.name, _arrow_type(field.dataType)) for field in type_.fields])
         case T.DecimalType():
             return pa.decimal128(type_.precision, type_.scale)
+        case T.ArrayType(elementType=T.StringType() | T.IntegralType() as element):
+            return pa.list_(_arrow_type(element))
         case _:
             return _ARROW_TYPES[type(type_)]
 

@@ -37,6 +37,8 @@ from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.visible import redact
 
+_ELEMENT_TYPES = (T.StringType, T.IntegralType)
+"""The types of elements of lists that are read as text, as in files."""
 _TEXT_TYPES = (
     *(T.StringType, T.BooleanType, T.NumericType),
     *(T.DateType, T.TimestampType, T.TimestampNTZType),
@@ -192,9 +194,15 @@ def _as_text(leaf: Expression, type_: T.DataType) -> Expression:
     """Return the expression of values that Arrow can convert to text."""
     if isinstance(type_, T.BinaryType):
         return F.when(F.length(leaf) <= MOST_KEY_BYTES, F.lower(F.hex(leaf)))
+    if isinstance(type_, T.ArrayType):
+        return F.when(
+            F.size(leaf) > 0, F.concat(F.lit("["), F.array_join(leaf, ", ", ""), F.lit("]"))
+        )
     return leaf if isinstance(type_, _TEXT_TYPES) else leaf.cast("string")
 
 
 def _opaque(type_: T.DataType) -> DataType | None:
+    if isinstance(type_, T.ArrayType) and isinstance(type_.elementType, _ELEMENT_TYPES):
+        return None
     nested = isinstance(type_, (T.ArrayType, T.MapType, T.VariantType, T.UserDefinedType))
     return DataType.NESTED if nested else None
