@@ -219,21 +219,22 @@ def _is_null_word(normal: pa.Array) -> Mask:
     Length and first byte rule out nearly all values before the set look-up, which is slower.
     """
     strings = StringBytes.of(normal)
-    marks = np.zeros(len(normal), np.bool_)
     short = np.flatnonzero(strings.lengths <= _LONGEST_NULL_WORD)
-    suspects = short[np.isin(strings.at(0, short), _FIRST_BYTES)]
-    words = normal.take(pa.array(suspects))
-    marks[suspects] = pc.is_in(words, value_set=_NULL_WORDS).to_numpy(zero_copy_only=False)
-    return marks
+    return _mark(normal, short[np.isin(strings.at(0, short), _FIRST_BYTES)], _NULL_WORDS)
 
 
 def _are_markers(normal: pa.Array) -> Mask:
     """Return a mask that selects values that often stand for a missing one."""
     lengths = StringBytes.of(normal).lengths
-    marks = np.zeros(len(normal), np.bool_)
     suspects = np.flatnonzero(_MAY_BE_MARKER[np.minimum(lengths, len(_MAY_BE_MARKER) - 1)])
-    words = normal.take(pa.array(suspects))
-    marks[suspects] = pc.is_in(words, value_set=_MARKERS).to_numpy(zero_copy_only=False)
+    return _mark(normal, suspects, _MARKERS)
+
+
+def _mark(normal: pa.Array, suspects: Indices, words: pa.Array) -> Mask:
+    """Return a mask of those suspects that are among some words."""
+    marks = np.zeros(len(normal), np.bool_)
+    found = pc.is_in(normal.take(pa.array(suspects)), value_set=words)
+    marks[suspects] = found.to_numpy(zero_copy_only=False)
     return marks
 
 

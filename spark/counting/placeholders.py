@@ -8,10 +8,14 @@ the unknown, and a value that many rows of other columns share may be a name or 
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
 from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
-from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, merge_values
+from datahub_hyperjoin.spark.counting.sketch import (
+    NO_VALUES,
+    DistinctValues,
+    estimate_distinct,
+    merge_values,
+)
 from datahub_hyperjoin.tables import DataType
 
 MOST_PLACEHOLDERS = 3
@@ -38,7 +42,7 @@ def leave_out_placeholders(aggregate: ColumnAggregate, size: int) -> ColumnAggre
     return replace(
         resolved,
         nulls=resolved.nulls + int(left_out.counts.sum()),
-        values=_where(values, rest),
+        values=values.where(rest),
         placeholders=left_out,
     )
 
@@ -49,26 +53,15 @@ def _find(aggregate: ColumnAggregate, resolved: ColumnAggregate, size: int) -> D
     values = resolved.values
     is_whole = len(values) <= size
     filled = resolved.rows - resolved.nulls
-    repeated = _where(known, known.counts > 1)
+    repeated = known.where(known.counts > 1)
     if is_whole:
         # Without all values, nobody knows which of them repeat.
-        others = _where(
-            values, (values.counts >= FEWEST_ROWS) & ~np.isin(values.hashes, known.hashes)
-        )
+        is_other = ~np.isin(values.hashes, known.hashes)
+        others = values.where(is_other & (values.counts >= FEWEST_ROWS))
         # Several values that repeat are groups, such as `Other Africa` and `Other Asia`.
         if len(others) == 1 and len(values) > OTHER_KEYS:
             repeated = merge_values([repeated, others])
     keys = estimate_distinct(values.hashes, size) - len(repeated)
     rows = filled - int(repeated.counts.sum())
     is_key = keys >= FEWEST_KEYS and (keys == rows if is_whole else keys >= _UNIQUE * rows)
-    return (
-        repeated
-        if 0 < len(repeated) <= MOST_PLACEHOLDERS and is_key
-        else _where(known, known.counts < 0)
-    )
-
-
-def _where(values: DistinctValues, mask: np.ndarray) -> DistinctValues:
-    return DistinctValues(
-        values.hashes[mask], values.counts[mask], values.texts.filter(pa.array(mask))
-    )
+    return repeated if len(repeated) <= MOST_PLACEHOLDERS and is_key else NO_VALUES

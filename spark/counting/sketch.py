@@ -46,6 +46,12 @@ class DistinctValues:
             return self
         return DistinctValues(self.hashes[:size], self.counts[:size], self.texts[:size])
 
+    def where(self, mask: Mask) -> "DistinctValues":
+        """Return the values that a mask selects."""
+        return DistinctValues(
+            self.hashes[mask], self.counts[mask], self.texts.filter(pa.array(mask))
+        )
+
     def without_texts(self) -> "DistinctValues":
         """Return a copy without the texts, which take most of the memory."""
         return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))

@@ -195,23 +195,23 @@ def _open_as(schema: pa.Schema, file: File, paths: Paths) -> TableStream:
         raise
     except TableError as error:
         raise UnlikeCatalogError.unreadable(error) from error
-    binary = {column.path for column in columns if column.is_binary}
     in_file = {
-        column.path for column in stream.columns if column.is_binary and column.path in names
+        column.path: _is_converted(column) for column in stream.columns if column.path in names
     }
-    lists = {column.path for column in columns if column.is_list}
-    lists_in_file = {
-        column.path for column in stream.columns if column.is_list and column.path in names
-    }
-    if differing := (binary & {*found} ^ in_file) | (lists & {*found} ^ lists_in_file):
+    converted = {column.path: _is_converted(column) for column in columns}
+    if differing := {path for path in in_file if in_file[path] != converted[path]}:
         raise UnlikeCatalogError.in_columns(differing)
     types = {
-        # Bytes arrive as hexadecimal digits, and lists as text.
-        path: pa.string() if path in binary or path in lists else type_
+        path: pa.string() if any(converted[path]) else type_
         for path, type_ in leaf_types(schema)
         if path in names
     }
     return TableStream(columns, _conformed(stream, types), notes, stream.extent)
+
+
+def _is_converted(column: Column) -> tuple[bool, bool]:
+    """Return whether bytes arrive as hexadecimal digits, and whether lists arrive as text."""
+    return column.is_binary, column.is_list
 
 
 def _check_missing(whole: TableStream, schema: pa.Schema, missing: Collection[str]) -> None:

@@ -167,10 +167,7 @@ def without(placeholders: Iterable[str]) -> str:
 
 def _leave_out(values: DistinctValues, kind: str) -> DistinctValues:
     texts = pa.array(json.loads(kind.removeprefix(_WITHOUT)), pa.string())
-    rest = ~np.isin(values.hashes, hash_values(normal_forms(texts)))
-    return DistinctValues(
-        values.hashes[rest], values.counts[rest], values.texts.filter(pa.array(rest))
-    )
+    return values.where(~np.isin(values.hashes, hash_values(normal_forms(texts))))
 
 
 logger = logger_of(__name__)
