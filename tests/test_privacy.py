@@ -116,6 +116,23 @@ def test_personal_values_join_but_are_neither_kept_nor_shown_nor_sent(
     assert not [name for name in PEOPLE if name.encode() in words]
 
 
+def test_a_value_that_stands_for_no_key_is_not_told(tmp_path: Path, endpoint: Endpoint) -> None:
+    lake, rooms = tmp_path / "lake", codes("R", 60)
+    write_table(lake, "people.csv", {"mail": [*MAILS, *[MAILS[0]] * 6], "x": codes("X", 66)})
+    write_table(lake, "letters.csv", {"mail": MAILS * 2, "y": codes("Y", 120)})
+    write_table(lake, "rooms.csv", {"room": [*rooms, *["hushed"] * 6], "z": codes("Z", 66)})
+    write_table(lake, "visits.csv", {"room": [*rooms, *rooms, *["hushed"] * 9]})
+    write_table(lake, "desks.csv", {"desk": [*codes("D", 60), *["N/A"] * 6], "v": codes("V", 66)})
+    write_table(lake, "seats.csv", {"desk": [*codes("D", 60) * 2, *["N/A"] * 9]})
+    run(tmp_path, **keeping(tmp_path, endpoint))
+    assert b"canary" not in content(tmp_path)
+    written = tmp_path.joinpath("joins.json").read_text()
+    assert "hushed" not in written
+    assert "hushed" not in tmp_path.joinpath("joins.html").read_text()
+    assert "a value that repeats" in written
+    assert '"placeholders": "N/A"' in written
+
+
 def test_without_detection_the_same_values_are_kept(tmp_path: Path, endpoint: Endpoint) -> None:
     write_lake(tmp_path / "lake")
     settings = keeping(tmp_path, endpoint)

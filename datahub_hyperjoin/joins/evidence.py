@@ -106,7 +106,8 @@ class Evidence:
     """Number of rows that a join of the values as written has, if they were converted."""
 
     placeholders: str = ""
-    """The values that are not compared, since they stand for a missing key, such as `-1`."""
+    """The values that are not compared, since they stand for a missing key, such as `-1`. One that
+    is no usual word for that may be secret, and is not named."""
 
     left_counts: RowCounts | None = None
     right_counts: RowCounts | None = None

@@ -10,6 +10,7 @@ from typing_extensions import assert_never
 from datahub_hyperjoin.cell_parts import CellParts, PartKind
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.normal_form import normal_form
+from datahub_hyperjoin.spark.counting.texts import is_listed
 from datahub_hyperjoin.sql.duckdb_engine import FileAddresses
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
@@ -95,12 +96,12 @@ class LakeInSql:
         return frozenset(chain.from_iterable(value for each in known for value in each.sample))
 
     def missing(self, column: ColumnId) -> tuple[exp.Expr, ...]:
-        """Return the values of a column that stand for a missing key."""
+        """Return the listed values that stand for a missing key; others may be secret."""
         profile = self.columns.get(column)
         if profile is None:
             return ()
         make = exp.Literal.number if profile.type in _NUMBERS else exp.Literal.string
-        return tuple(map(make, profile.placeholders))
+        return tuple(map(make, filter(is_listed, profile.placeholders)))
 
 
 def _fold(value: str) -> str:

@@ -25,6 +25,7 @@ from datahub_hyperjoin.arrow_bytes import (
     index_within,
     reduce_each,
 )
+from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.counting.sketch import Counts, filtered_bounds
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.value_forms import Notation, canonical_form
@@ -147,6 +148,18 @@ MARKERS = (
     *("00000000-0000-0000-0000-000000000000", "1900-01-01", "1970-01-01", "9999-12-31"),
 )
 """Normal forms that stand for a missing value where rows repeat them and no other value."""
+
+_LISTED = frozenset((*MARKERS, *NULL_WORDS))
+
+
+def is_listed(text: str) -> bool:
+    """Return whether a text is a usual word for a missing value, and so nobody's secret.
+
+    >>> is_listed("N/A"), is_listed("-1"), is_listed("ada@example.org")
+    (True, True, False)
+    """
+    return normal_form(text) in _LISTED
+
 
 _WHOLE = r"^-?(?:0|[1-9][0-9]*)$"
 # Programs write a sign or a point with an exponent; `12e5` is a code.

@@ -18,6 +18,7 @@ from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.texts import is_listed
 from datahub_hyperjoin.spark.verification.counting import (
     Counted,
     CountedPair,
@@ -44,6 +45,7 @@ _AS_WRITTEN = ""
 _ENTITY_FACTOR = 2.0
 """Entities are compared only if that raises the containment by this factor: words such as `de` are
 names of several kinds of entities."""
+_UNLISTED = "a value that repeats"
 _LEAST_KEPT = 0.9
 """What an exact comparison must keep of the containment."""
 _LEAST_GAIN, _LEAST_SHARE, _LEAST_VALUES = 0.01, 0.1, 2
@@ -193,12 +195,18 @@ def _choose_evidence(
             rows_as_written=as_written[pair].both.joined
             if way.compared_as and pair in as_written
             else 0,
-            placeholders=", ".join(way.left_out),
+            placeholders=_shown(way.left_out),
         )
         if way.compared_as or way.left_out
         else counted.evidence  # as most pairs are
         for pair, (way, counted) in chosen.items()
     }
+
+
+def _shown(left_out: Iterable[str]) -> str:
+    """Name the values that are left out; those that no list has may be secret."""
+    names = (text if is_listed(text) else _UNLISTED for text in left_out)
+    return ", ".join(dict.fromkeys(names))
 
 
 def _is_better(counted: CountedPair, before: CountedPair, compared_as: str) -> bool:
