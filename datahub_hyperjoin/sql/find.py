@@ -10,7 +10,7 @@ from typing_extensions import assert_never
 from datahub_hyperjoin.cell_parts import CellParts, PartKind
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.spark.counting.texts import is_listed
+from datahub_hyperjoin.spark.counting.texts import is_usual_marker
 from datahub_hyperjoin.sql.duckdb_engine import FileAddresses
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
@@ -101,7 +101,7 @@ class LakeInSql:
         if profile is None:
             return ()
         make = exp.Literal.number if profile.type in _NUMBERS else exp.Literal.string
-        return tuple(map(make, filter(is_listed, profile.placeholders)))
+        return tuple(map(make, filter(is_usual_marker, profile.placeholders)))
 
 
 def _fold(value: str) -> str:

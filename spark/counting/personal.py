@@ -16,7 +16,7 @@ import numpy as np
 from stdnum import iban
 
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.texts import is_listed
+from datahub_hyperjoin.spark.counting.texts import is_usual_marker
 from datahub_hyperjoin.tables import ColumnProfile, DataType, Table, TableProfile
 
 _EMAIL = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+\.[^\W\d_]{2,}")
@@ -83,7 +83,7 @@ def hide_personal_values(
     # The model compares trigrams of texts: in base 36, different hashes share nearly none.
     base = 10 if column.type in {DataType.INTEGER, DataType.DECIMAL} else 36
     sample = tuple(np.base_repr(hash_, base).lower() for hash_ in hashes)
-    placeholders = tuple(filter(is_listed, column.placeholders))
+    placeholders = tuple(filter(is_usual_marker, column.placeholders))
     return replace(column, sample=sample, personal=reason, placeholders=placeholders)
 
 

@@ -152,10 +152,10 @@ MARKERS = (
 _LISTED = frozenset((*MARKERS, *NULL_WORDS))
 
 
-def is_listed(text: str) -> bool:
+def is_usual_marker(text: str) -> bool:
     """Return whether a text is a usual word for a missing value, and so nobody's secret.
 
-    >>> is_listed("N/A"), is_listed("-1"), is_listed("ada@example.org")
+    >>> is_usual_marker("N/A"), is_usual_marker("-1"), is_usual_marker("ada@example.org")
     (True, True, False)
     """
     return normal_form(text) in _LISTED

@@ -18,7 +18,7 @@ from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.texts import is_listed
+from datahub_hyperjoin.spark.counting.texts import is_usual_marker
 from datahub_hyperjoin.spark.verification.counting import (
     Counted,
     CountedPair,
@@ -205,7 +205,7 @@ def _choose_evidence(
 
 def _shown(left_out: Iterable[str]) -> str:
     """Name the values that are left out; those that no list has may be secret."""
-    names = (text if is_listed(text) else _UNLISTED for text in left_out)
+    names = (text if is_usual_marker(text) else _UNLISTED for text in left_out)
     return ", ".join(dict.fromkeys(names))
 
 
