@@ -47,7 +47,7 @@ _ZEROS = (
     *(0xDE6, 0xE50, 0xED0, 0xF20, 0x1040, 0x17E0, 0x1810),
 )
 """The digits zero of other scripts, each before the digits 1 to 9."""
-TYPOGRAPHY: Mapping[str, str] = {
+_TYPOGRAPHY: Mapping[str, str] = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u00b4\u2032", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
@@ -55,7 +55,7 @@ TYPOGRAPHY: Mapping[str, str] = {
     **dict.fromkeys(map(chr, (*_INVISIBLE, *range(0x2060, 0x2070), 0xFEFF)), ""),
 }
 """Maps dashes, quotes and digits to plain ones, and characters that cannot be seen to nothing."""
-_PLAIN = str.maketrans({**TYPOGRAPHY})
+_PLAIN = str.maketrans({**_TYPOGRAPHY})
 _SPACE_REWRITES = ((r"[\t-\r\x1c-\x1f ]+", " "), (r"^ | $", ""))
 _SPACE, _HYPHEN, _DOT, _ZERO, _LAST_ASCII = b" -.0\x7f"
 _DAY_LENGTH = 10
@@ -146,6 +146,16 @@ def _fold(value: str) -> str:
     plain = value if value.isascii() else value.translate(_PLAIN)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold())
     return " ".join(folded.split())
+
+
+def plain_spelling(character: str) -> str:
+    r"""Return what stands for a character in normal forms.
+
+    Examples:
+        >>> plain_spelling("\uff21"), plain_spelling("\u2013"), plain_spelling("\xa0")
+        ('a', '-', ' ')
+    """
+    return " " if character.isspace() else _fold(character)
 
 
 def _may_have_extra_spaces(strings: StringBytes) -> Mask:

@@ -55,6 +55,9 @@ class SqlDialect(SqlParts):
     spelled: str
     """Expression that makes spaces, whole numbers and times uniform in the result of `folded`."""
 
+    composed: str = "{t}"
+    """Expression in which a letter and its accent are one character, where there is one."""
+
     digits: str = "LOWER(HEX({x}))"
     address: str = "{x}"
     """Expression of the text of a network address, as the system shows it."""
@@ -98,6 +101,7 @@ DUCKDB = SqlDialect(
     text="CAST({x} AS TEXT)",
     exact="{x}",
     folded="LOWER(TRIM(CAST({x} AS TEXT)))",
+    composed="NFC_NORMALIZE({t})",
     spelled=_spelled(
         f"REGEXP_MATCHES({{t}}, '{_WHOLE}')", "SPLIT_PART({t}, '.', 1)", flags=", 'g'"
     ),
@@ -125,6 +129,7 @@ POSTGRES = SqlDialect(
     title="PostgreSQL",
     translates=True,
     digits="ENCODE({x}, 'hex')",
+    composed="NORMALIZE({t})",
     address="ABBREV({x})",  # a cast would add `/32`
     text="CAST({x} AS TEXT)",
     exact="CAST({x} AS TEXT)",

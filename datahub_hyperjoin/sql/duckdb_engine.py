@@ -86,7 +86,8 @@ def _file_readings(
         yield FileReading(table.id.name, name_in_sql(*location.copy_of), name_in_sql(path), call)
         return
     shown = addresses.of(table, location) if addresses else _store_of(table) + _own_name(table)
-    uri = str(local_path(location.uri).absolute())
+    # The name of a file is a pattern for DuckDB.
+    shown, uri = escape(shown), escape(str(local_path(location.uri).absolute()))
     ends = _ends(location)
     is_series = isinstance(location, Folder) and (location.pattern or location.has_others)
     if is_series and not addresses and PurePosixPath(shown).name != Path(uri).name:
@@ -130,7 +131,10 @@ def _ends(location: File | Folder) -> list[str]:
         return [f"/{escape(part)}" for part in location.parts]
     endings = {"".join(PurePosixPath(part).suffixes[-2:]) for part in location.parts}
     ending = endings.pop() if len(endings) == 1 else ""
-    return [f"/**/*{ending if ending.count('.') == 1 else PurePosixPath(ending).suffix}"]
+    # A pattern of any depth would read what a program has not yet written to its end.
+    depths = {part.count("/") for part in location.parts}
+    inner = "/*" * depths.pop() if len(depths) == 1 else "/**"
+    return [f"{inner}/*{ending if ending.count('.') == 1 else PurePosixPath(ending).suffix}"]
 
 
 def _table(

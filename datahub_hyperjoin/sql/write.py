@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
+from unicodedata import combining
 
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
@@ -11,12 +12,15 @@ from sqlglot.errors import SqlglotError
 from datahub_hyperjoin.cell_parts import BRACKETS, QUOTES, CellParts, PartKind
 from datahub_hyperjoin.form_sql import SEPARATORS
 from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin, Join, Statement, reference
-from datahub_hyperjoin.normal_form import TYPOGRAPHY
+from datahub_hyperjoin.normal_form import plain_spelling
 from datahub_hyperjoin.sql.dialects import SqlDialect, write_sql
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.value_forms import Notation, ValueForm
 
 ROW_LIMIT = 100
+
+_WIDE = frozenset(map(chr, range(0xFF01, 0xFF5F)))
+"""The characters of ASCII in full width."""
 
 
 def _sum_of_products(aliases: Sequence[str]) -> exp.Select:
@@ -187,9 +191,13 @@ def comparisons(
             ("text in lower case, with one spelling of spaces, numbers and times", dialect.spelled),
             ("numbers", ValueForm.NUMBERS.sql(dialect)),
         ]
-        if special := characters & TYPOGRAPHY.keys():
-            words = "text in lower case, with plain dashes and quotes"
-            same.append((words, _with_plain(special)))
+        # The samples may lack some letters of a wide alphabet.
+        spelled = characters | _WIDE if characters & _WIDE else characters
+        spellings = {each.lower(): plain_spelling(each) for each in sorted(spelled)}
+        special = {each: plain for each, plain in spellings.items() if each != plain}
+        if special or any(map(combining, characters)):
+            words = "text in lower case, with one spelling of characters"
+            same.append((words, _with_plain(dialect, special)))
     for words, template in same:
         templates = tuple((template, template) for _ in notations)
         yield Comparison(words=words, templates=templates, dialect=dialect)
@@ -207,12 +215,16 @@ def comparisons(
         yield Comparison(words=form.value, templates=own, dialect=dialect)
 
 
-def _with_plain(special: Iterable[str]) -> str:
+def _with_plain(dialect: SqlDialect, special: Mapping[str, str]) -> str:
     """Return a SQL template in which some characters are plain, or gone."""
-    text = "{t}"
-    for each in sorted(special):
-        plain = TYPOGRAPHY[each].replace("'", "''")
-        text = f"REPLACE({text}, '{each}', '{plain}')"
+    text = dialect.composed
+    single = {each: plain for each, plain in special.items() if len(plain) == 1}
+    if dialect.translates and len(single) > 1:
+        both = map(_quoted, map("".join, zip(*single.items(), strict=True)))
+        text = f"TRANSLATE({text}, {', '.join(both)})"
+        special = {each: plain for each, plain in special.items() if each not in single}
+    for each, plain in special.items():
+        text = f"REPLACE({text}, {_quoted(each)}, {_quoted(plain)})"
     return f"NULLIF({text}, '')"
 
 

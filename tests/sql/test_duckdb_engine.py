@@ -89,6 +89,7 @@ def test_folders_of_files_and_their_partition_keys_are_read(
     }
     parts = [f"year={year}/part-0.{suffix}" for year in (2023, 2024)]
     files = [make_file(f"sales/{part}", contents[suffix]) for part in parts]
+    make_file(f"sales/_temporary/0/0/part-1.{suffix}", contents[suffix])  # not yet written
     location = files[0].location
     assert isinstance(location, File)
     uri = str(tmp_path / "lake" / "sales")
@@ -105,7 +106,7 @@ def test_folders_of_files_and_their_partition_keys_are_read(
         tables=[sales, years, letters],
     )
     for found in (by_key, by_column):
-        assert f"'sales/**/*.{suffix}'" in found.sql, found.reason
+        assert f"'sales/*/*.{suffix}'" in found.sql, found.reason
         assert rows_of(found) == found.rows == 4
 
 

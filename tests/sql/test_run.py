@@ -10,10 +10,11 @@ from pydantic import SecretStr
 
 from datahub_hyperjoin.joins import Cardinality, Join, Statement
 from datahub_hyperjoin.locations import Database, DeltaFolder, File, Folder, IcebergFolder, Relation
-from datahub_hyperjoin.tables import Table, TableId
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId
 
 MakeFile = Callable[..., Table]
 MakeJoin = Callable[..., Join]
+MakeProfile = Callable[..., ColumnProfile]
 Run = Callable[..., list[Statement]]
 RowsOf = Callable[[Statement], int]
 
@@ -54,6 +55,45 @@ LIMIT 100""",
     assert 'ON a."city" = b."city"' in plain.sql
     assert rows_of(normalised) == 4
     assert rows_of(plain) == 2
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("zoë ro\u0308hm\nane", "zoe\u0308 röhm\nane", "NFC_NORMALIZE("),
+        ("\uff21\uff22\uff11\n\uff23", "ab1\nc", "TRANSLATE("),
+        ("A\u20131\nA\u20132", "a-1\na-2", "REPLACE("),
+        ("Straße\nGasse", "STRASSE\ngasse", "REPLACE("),
+    ],
+)
+def test_one_spelling_of_characters_is_written_in_sql(
+    case: tuple[str, str, str],
+    make_file: MakeFile,
+    make_join: MakeJoin,
+    make_profile: MakeProfile,
+    run: Run,
+    rows_of: RowsOf,
+) -> None:
+    first, second, part = case
+    written = {"a.csv": first, "b.csv": second}
+    tables = [make_file(name, f"x\n{values}\n") for name, values in written.items()]
+    ends = [ColumnId(table.id, "x") for table in tables]
+    pairs = zip(ends, written.values(), strict=True)
+    columns = {end: make_profile(end, values.split("\n")) for end, values in pairs}
+    join = make_join(((tables[0], "x"), (tables[1], "x")), rows=2)
+    [found] = run(join, tables=tables, columns=columns)
+    assert found.compared == "text in lower case, with one spelling of characters", found.reason
+    assert part in found.sql
+    assert rows_of(found) == 2
+
+
+def test_a_name_like_a_pattern_is_that_of_one_file(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
+) -> None:
+    names = {"orders*.csv": "x\n1\n2\n", "orders1.csv": "x\n1\n", "keys[1].csv": "x\n1\n2\n3\n"}
+    star, _, keys = tables = [make_file(name, content) for name, content in names.items()]
+    [found] = run(make_join(((star, "x"), (keys, "x")), rows=2), tables=tables)
+    assert (found.reason, rows_of(found)) == ("", 2)
 
 
 def test_a_statement_without_the_promised_rows_is_refused(
