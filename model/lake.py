@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from unicodedata import normalize
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     SomeInts,
     ranks_in_runs,
 )
+from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -95,8 +95,8 @@ def _density(profile: ColumnProfile) -> float:
     """Estimate how densely a column's numbers fill their range: 1 if they are consecutive."""
     if profile.type not in _NUMBERS or not profile.sample:
         return 0.0
-    # `float` does not read all characters that count as digits, such as superscripts.
-    numbers = [float(normalize("NFKC", cell)) for cell in profile.sample]
+    # `float` does not read all that counts as a number, such as superscripts and minus signs.
+    numbers = [float(normal_form(cell)) for cell in profile.sample]
     return min(1.0, profile.distinct / (max(numbers) - min(numbers) + 1))
 
 

@@ -47,11 +47,13 @@ def test_density_tells_running_numbers_from_codes(make_lake: MakeLake) -> None:
         "one": ["5"] * 50,
         "negative": [str(-number) for number in range(50)],
         "raised": ["\N{SUPERSCRIPT TWO}", "\N{SUPERSCRIPT THREE}"] * 25,
+        "marked": ["\N{MINUS SIGN}2", "\N{ZERO WIDTH SPACE}-1"] * 25,
     }
     lake = make_lake({"t": cells})
     np.testing.assert_allclose(lake.density[:5], [1, 50 / 491, 0, 1, 1])
-    numbers = replace(lake, profiles=(replace(lake.profiles[5], type=DataType.INTEGER),))
-    assert numbers.density.tolist() == [1]
+    odd = (replace(profile, type=DataType.INTEGER) for profile in lake.profiles[5:])
+    numbers = replace(lake, profiles=(*odd,))
+    assert numbers.density.tolist() == [1, 1]
 
 
 def test_numbers_without_bounds_fill_nothing(make_lake: MakeLake) -> None:
