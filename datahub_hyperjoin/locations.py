@@ -259,6 +259,10 @@ class Folder:
     has_others: bool = False
     """Whether the folder has other files, and no pattern tells them from these."""
 
+    newest: str = ""
+    """Path below the folder of the newest of several files, folders or sheets that are one table,
+    which is called after it and has its columns."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaFolder:

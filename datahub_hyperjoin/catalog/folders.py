@@ -58,10 +58,10 @@ def scan_folder(
     ]
     read = {table.location.uri for table in inner if isinstance(table.location, File)}
     others = [file for file in others if file.uri not in read]
-    listed = tables_of(others, selection)
+    tables = [*tables_of(others, selection), *inner]
     if not selection.separate_files:
-        listed = with_series(listed, warn)
-    tables = sorted([*listed, *inner], key=lambda table: table.id)
+        tables = with_series(tables, warn)
+    tables.sort(key=lambda table: table.id)
     warn_of_unread_files(others, selection, warn=warn, count=count)
     warn_of_unused_options(files, selection, warn=warn)
     if not tables:
@@ -118,11 +118,12 @@ def scan_stored_folder(
         raise UnreachableStoreError.because(connection, str(error)) from error
     name = uri.partition("://")[2].strip("/")
     others = [file for file in files if not is_workbook(file)]
-    listed = tables_of(others, selection, folder=name, store=store)
     found = [
-        *(listed if selection.separate_files else with_series(listed, warn)),
+        *tables_of(others, selection, folder=name, store=store),
         *tables_of_workbooks(files, selection, folder=name, store=store, warn=warn, count=count),
     ]
+    if not selection.separate_files:
+        found = with_series(found, warn)
     tables = _without_lakehouse_tables(found, warn)
     warn_of_unread_files(others, selection, warn=warn, count=count)
     warn_of_unused_options(files, selection, warn=warn)

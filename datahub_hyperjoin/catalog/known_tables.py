@@ -35,6 +35,7 @@ from datahub_hyperjoin.metadata.urns import table_id
 from datahub_hyperjoin.names import match_spellings
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableId
@@ -335,18 +336,22 @@ def _with_files(
     earlier: Collection[TableId],
 ) -> KnownTables:
     taken = {table.id for table in known.tables}
-    matched, unclear = match_paths(
-        files,
-        {
-            table: DatasetPath(
-                parts=names.parts_of(table),
-                columns=_leaves(path for path, _ in dataset.columns),
-                is_earlier=table in earlier,
-            )
-            for table, dataset in datasets.items()
-            if table not in taken and names.instance.contains(table)
-        },
-    )
+    paths = {
+        table: DatasetPath(
+            parts=names.parts_of(table),
+            columns=_leaves(path for path, _ in dataset.columns),
+            is_earlier=table in earlier,
+        )
+        for table, dataset in datasets.items()
+        if table not in taken and names.instance.contains(table)
+    }
+    matched, unclear = match_paths(files, paths)
+    # All files of a folder may be one dataset, if a connector read them with `path_specs`.
+    rest = [table for table in known.tables if table.id in {*files} - {*matched, *unclear}]
+    folders = {each.id: path for each in rest if (path := _folder_path(each, names))}
+    free = {table: path for table, path in paths.items() if table not in {*matched.values()}}
+    of_folders, unclear_folders = match_paths(folders, free)
+    matched, unclear = {**matched, **of_folders}, {**unclear, **unclear_folders}
     return replace(
         known,
         tables=_renamed(known.tables, matched),
@@ -416,6 +421,15 @@ def _list_unclear(unclear: Mapping[TableId, Sequence[TableId]]) -> str:
     return name_some(lines)
 
 
+def _folder_path(table: Table, names: FolderNames) -> FilePath | None:
+    """Return the path of the folder of a table of several files; None for other tables."""
+    location, file = table.location, _file_path(table, names)
+    if not file or not isinstance(location, Folder) or not location.newest:
+        return None
+    inner = location.newest.count("/") + 1
+    return replace(file, parts=file.parts[:-inner], below=file.below - inner)
+
+
 def _file_path(table: Table, names: FolderNames) -> FilePath | None:
     """Return the path of a table's file; None for a table outside the local folder."""
     location = table.location
@@ -423,8 +437,11 @@ def _file_path(table: Table, names: FolderNames) -> FilePath | None:
         # The file of a database or workbook is no table.
         case File(member=(_, *_)) | Relation() | CatalogTable() | IcebergDataFile():
             return None
+        case Folder(newest=newest) if newest and format_of(location).has_members:
+            return None
         case File() | Folder() | DeltaFolder() | IcebergFolder():
-            path, root = local_path(location.uri), names.folder.resolve()
+            newest = location.newest if isinstance(location, Folder) else ""
+            path, root = local_path(location.uri) / newest, names.folder.resolve()
         case _:
             assert_never(location)
     if is_remote(location.uri) or not path.is_relative_to(root):

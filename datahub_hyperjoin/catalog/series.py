@@ -1,92 +1,180 @@
 """Recognise files that are one table: a file for each year, month or day, numbered parts.
 
-Their names differ in numbers, months, quarters or identifiers alone, and their columns are equal.
-The table is called after its newest file, since a catalog may know the files, but not the table.
+Their paths differ in numbers, months, quarters or identifiers alone, and their columns are equal,
+but for columns that later ones add. Folders that Spark wrote and sheets may be one table, too. The
+table is called after its newest file, since a catalog may know the files, but not the table.
 
 If files repeat the keys of one another with mostly the same values, each is a state of the whole
-table, and the newest one is the table. If the other values differ, files that are only numbered are
-tables of their own; the values of several times are one table.
+table, and the newest one is the table. If the other values differ, files that are only numbered or
+in different folders are tables of their own; the values of several times are one table.
 """
 
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
+from functools import cached_property
 from hashlib import sha256
 from pathlib import PurePosixPath
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import File, Folder
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.spark.columns import readable_paths
+from datahub_hyperjoin.spark.columns import TableStream, readable_paths
 from datahub_hyperjoin.spark.files.formats import read_file
+from datahub_hyperjoin.spark.files.stored import COMPRESSIONS
 from datahub_hyperjoin.tables import Table
 
 _MONTHS = (
-    *("jan(?:uary)?", "feb(?:ruary)?", "mar(?:ch)?", "apr(?:il)?", "may", "june?", "july?"),
-    *("aug(?:ust)?", "sept?(?:ember)?", "oct(?:ober)?", "nov(?:ember)?", "dec(?:ember)?"),
+    "jan(?:uary|uar|vier)?|enero|gennaio|janeiro",
+    "feb(?:ruary|ruar|rero|braio)?|f[eé]v(?:rier)?|fevereiro",
+    "mar(?:ch)?|m(?:ä|ae)rz|mars|marzo|março",
+    "apr(?:il)?|avr(?:il)?|abr(?:il)?|aprile",
+    "may|mai|mayo|maio|maggio",
+    "june?|juni|juin|junio|junho|giugno",
+    "july?|juli|juil(?:let)?|julio|julho|luglio",
+    "aug(?:ust)?|ao[uû]t|agosto",
+    "sept?(?:ember|embre)?|septiembre|setembro|settembre",
+    "oct(?:ober|obre)?|okt(?:ober)?|octubre|outubro|ottobre",
+    "nov(?:ember|embre|iembre|embro)?",
+    "dec(?:ember)?|dez(?:ember|embro)?|d[eé]c(?:embre)?|diciembre|dicembre",
+)
+_DAYS = (
+    *("mon(?:day)?", "tue(?:s(?:day)?)?", "wed(?:nesday)?", "thu(?:rs(?:day)?)?"),
+    *("fri(?:day)?", "sat(?:urday)?", "sun(?:day)?"),
 )
 _VARIES = re.compile(
-    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]+"
-    rf"|(?<![a-z])(?:{'|'.join(_MONTHS)}|q[1-4](?![0-9]))(?![a-z])",
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<![0-9a-z])[0-9a-f]{32,64}(?![0-9a-z])|[0-9]+"
+    rf"|(?<![^\W\d_])(?:{'|'.join((*_MONTHS, *_DAYS))}|q[1-4](?![0-9]))(?![^\W\d_])",
     re.IGNORECASE,
 )
-"""The parts of names that differ within a series: identifiers, numbers, months and quarters."""
-_IN_TITLE = re.compile(r"#[ _-]of[ _-]#|#")
+"""The parts of names that differ within a series: identifiers, numbers, months, days, quarters."""
+_UNIT = re.compile(
+    r"(?<![a-z])(?:fy|kw|cw|wk|week|day|hour|month|year|woche|tag|monat|jahr)[ _-]?$", re.IGNORECASE
+)
+"""The word before a number that makes it a time."""
+_SLOT = "\0"
+_IN_TITLE = re.compile(rf"{_SLOT}[ _-]of[ _-]{_SLOT}|{_SLOT}")
 _LAST_DAY = 31
+_CLOCK = re.compile("[0-2][0-9][0-5][0-9](?:[0-5][0-9])?")
+_TIME = re.compile(r"(?:19|20)\d{2}(?:\d{2}){0,5}|18\d{2}|1[4-9]\d{8}(?:\d{3})?")
+"""A year, or digits such as 202401, 20240131 and 202401311200; seconds or milliseconds since 1970.
+"""
+_SURE = 3
+"""Minimum number of files whose numbers tell that they are parts wherever these begin."""
+_PADDED = re.compile("0[0-9]{5,}")
 _MOST_HEADERS = 32
-"""Maximum number of files of a series whose columns are compared."""
+"""Maximum number of files of a series whose columns are compared, unless these differ."""
 _MOST_ROWS = 500
 """Number of rows of two files that are compared."""
 _FEWEST_KEYS = 3
+_BY_CHANCE = 10
 _LEAST_SHARE = 0.5
 """Minimum share of keys that two states of a table have in common, and of their equal values."""
 
 
+@dataclass(frozen=True)
+class _Member:
+    """A table that may be a part of another one."""
+
+    table: Table
+    location: File | Folder
+    base: str
+    """The folder of all files."""
+
+    path: str
+    """Path of the file, folder or sheet below it."""
+
+    @property
+    def folder(self) -> str:
+        """Path of the folder that holds the file."""
+        path = PurePosixPath(self.path)
+        is_inner = isinstance(self.location, File) and self.location.member
+        return str(path.parent.parent if is_inner else path.parent).removeprefix(".")
+
+    @property
+    def parts(self) -> list[str]:
+        """Paths of the files below the folder of all files."""
+        if isinstance(self.location, File):
+            return [self.path]
+        return [f"{self.path}/{part}" for part in self.location.parts]
+
+    @cached_property
+    def stem(self) -> str:
+        """What names have in common that differ in their numbers, separators and case."""
+        path = PurePosixPath(self.path)
+        is_packed = path.suffix.lower() in COMPRESSIONS
+        stem = _VARIES.sub(_SLOT, str(path.with_suffix("") if is_packed else path))
+        return re.sub(r"[ _.-]+", "_", stem.casefold())
+
+    @cached_property
+    def varying(self) -> list[str]:
+        """The parts of the path that may differ."""
+        return _VARIES.findall(self.path)
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Sort key that puts numbers, months and years in their order."""
+        return _order(self.path)
+
+    def open(self) -> TableStream:
+        """Open the table."""
+        if isinstance(self.location, File):
+            return read_file(self.location, None)
+        from datahub_hyperjoin.spark.files.folder import read_folder  # noqa: PLC0415 (of few lakes)
+
+        return read_folder(self.location, None)
+
+
 def with_series(tables: Sequence[Table], warn: Warn) -> list[Table]:
     """Put the files of each series together."""
-    groups, names = _by_stem(tables), defaultdict[str, list[str]](list)
-    for table in tables:
-        if isinstance(table.location, File):
-            path = PurePosixPath(table.location.uri)
-            names[str(path.parent)].append(path.name)
+    members = [*_members_of(tables)]
+    paths = [part for member in members for part in member.parts]
+    groups = defaultdict[object, list[_Member]](list)
+    for member in members:
+        if _SLOT in member.stem:
+            own = member.location
+            groups[member.stem, own.format, own.dialect].append(member)
     replaced: dict[str, Table | None] = {}
-    for (folder, stem), similar in groups.items():
-        members = sorted(similar, key=lambda table: _order(_name(table)))
-        kind = _kind_of([*map(_name, members)])
-        # Of names that are nothing but numbers, only times tell that tables belong together.
-        if not kind or (kind is _Kind.PARTS and stem.partition(".")[0] == "#"):
+    for similar in groups.values():
+        similar.sort(key=lambda member: member.order)
+        if not (kind := _kind_of([member.path for member in similar])):
             continue
-        for alike in _by_columns(members):
-            if one := _as_one(alike, kind, names[folder], warn):
-                replaced |= dict.fromkeys(table.id.name for table in alike)
-                replaced[alike[-1].id.name] = one
+        divided = _by_columns(similar, kind)
+        if kind is _Kind.PARTS and not _may_be_parts(similar, len(divided)):
+            continue
+        for alike in divided:
+            if one := _as_one(alike, kind, paths, warn):
+                replaced |= dict.fromkeys(member.table.id.name for member in alike)
+                replaced[alike[-1].table.id.name] = one
     return [found for table in tables if (found := replaced.get(table.id.name, table)) is not None]
 
 
-def _by_stem(tables: Iterable[Table]) -> dict[tuple[str, str], list[Table]]:
-    """Group files of one folder whose names differ in numbers and the like."""
-    groups: dict[tuple[str, str], list[Table]] = defaultdict(list)
+def _members_of(tables: Iterable[Table]) -> Iterable[_Member]:
+    found = list[tuple[Table, File | Folder, str]]()
     for table in tables:
-        location = table.location
-        if isinstance(location, File) and not location.member and not location.copy_of:
-            path = PurePosixPath(location.uri)
-            stem = _VARIES.sub("#", path.name)
-            if stem != path.name:
-                groups[str(path.parent), stem].append(table)
-    return groups
+        match table.location:
+            # The tables of a database have a schema, too.
+            case File(uri=uri, member=(name,), copy_of=()) as own if "/" not in name:
+                found.append((table, own, f"{uri}/{name}"))
+            case File(uri=uri, member=(), copy_of=()) | Folder(uri=uri) as own:
+                found.append((table, own, uri))
+            case _:
+                pass
+    base = _common_folder([own.uri.rpartition("/")[0] for _, own, _ in found])
+    return [_Member(table, own, base, path[len(base) + 1 :]) for table, own, path in found]
 
 
-def _name(table: Table) -> str:
-    assert isinstance(table.location, File)  # noqa: S101 (`with_series` chooses them)
-    return PurePosixPath(table.location.uri).name
+def _common_folder(folders: Sequence[str]) -> str:
+    split = [folder.split("/") for folder in folders]
+    return "/".join(split[0][: _count_common(split)]) if split else ""
 
 
-def _order(name: str) -> tuple[object, ...]:
+def _order(path: str) -> tuple[object, ...]:
     """Sort numbers in names as numbers, months by the year, and years before all else.
 
     >>> sorted(["q4_2023", "q1_2024", "q2_2023"], key=_order)
@@ -94,20 +182,22 @@ def _order(name: str) -> tuple[object, ...]:
     >>> sorted(["feb_10", "jan_9", "jan_10"], key=_order)
     ['jan_9', 'jan_10', 'feb_10']
     """
-    found = _VARIES.findall(name)
+    found = _VARIES.findall(path)
     numbers = [_number(part) for part in found]
-    years = [at for at, part in enumerate(found) if _tells_time(part)]
+    years = [at for at, part in enumerate(found) if _TIME.fullmatch(part)]
     # A day may come before its month and year.
     is_reversed = bool(years) and years[0] == len(found) - 1
-    return tuple(numbers[::-1] if is_reversed else numbers), name
+    return tuple(numbers[::-1] if is_reversed else numbers), path
 
 
 def _number(part: str) -> tuple[int, str]:
     if part.isdigit():
         return int(part), ""
-    months = [at for at, month in enumerate(_MONTHS) if re.fullmatch(month, part, re.IGNORECASE)]
-    quarter = int(part[1]) if re.fullmatch("[qQ][1-4]", part) else 0
-    return (months[0] if months else quarter), "" if months or quarter else part
+    for words in (_MONTHS, _DAYS, ("q1", "q2", "q3", "q4")):
+        for at, word in enumerate(words):
+            if re.fullmatch(word, part, re.IGNORECASE):
+                return at, ""
+    return 0, part
 
 
 class _Kind(Enum):
@@ -127,127 +217,209 @@ def _kind_of(names: Sequence[str]) -> _Kind | None:
     (<_Kind.TIMES: 'times'>, <_Kind.TIMES: 'times'>)
     >>> _kind_of(["a-1.csv", "a-2.csv"]), _kind_of(["a_2.csv", "a_3.csv"])
     (<_Kind.PARTS: 'parts'>, None)
-    >>> _kind_of(["a_2024_05.csv", "a_2024_06.csv"])
-    <_Kind.TIMES: 'times'>
+    >>> _kind_of(["a_2024_05.csv", "a_2024_06.csv"]), _kind_of(["a FY22.csv", "a FY24.csv"])
+    (<_Kind.TIMES: 'times'>, <_Kind.TIMES: 'times'>)
     """
-    parts = [*zip(*(_VARIES.findall(name) for name in names), strict=True)]
-    varying = [part for part in parts if len({*part}) > 1]
+    found = [[*_VARIES.finditer(name)] for name in names]
+    slots = [*zip(*([each.group() for each in own] for own in found), strict=True)]
+    varying = [at for at, own in enumerate(slots) if len({*own}) > 1]
     if not varying:
         return None
-    if any("-" in part[0] for part in varying) or any(all(map(_tells_time, p)) for p in varying):
+    if any(not part.isdigit() for at in varying for part in slots[at]):
+        return _Kind.TIMES  # months, quarters or identifiers
+    if any(_are_times(slots[at]) or _follow_unit(names, found, at) for at in varying):
         return _Kind.TIMES
-    if not all(each.isdigit() for part in varying for each in part):
-        return _Kind.TIMES  # months or quarters
-    first, *others = varying
-    numbers = sorted(map(int, first))
-    if numbers[-1] <= _LAST_DAY and any(all(map(_tells_time, part)) for part in parts):
+    first = slots[varying[0]]
+    is_day_or_hour = max(map(int, first)) <= _LAST_DAY or all(map(_CLOCK.fullmatch, first))
+    if is_day_or_hour and any(map(_are_times, slots)):
         return _Kind.TIMES  # of one year
-    is_gapless = not others and numbers[0] <= 1 and numbers[-1] - numbers[0] < len(names)
-    return _Kind.PARTS if is_gapless else None
+    begin = 1 if len(varying) > 1 or len(names) < _SURE else min(map(int, first))
+    return _Kind.PARTS if all(_are_gapless(slots[at], begin) for at in varying) else None
 
 
-def _tells_time(digits: str) -> bool:
-    """Return whether digits are a year, a month such as 202401, or a day such as 20240131."""
-    return digits.startswith(("19", "20")) and len(digits) in {4, 6, 8}
+def _are_gapless(parts: Sequence[str], begin: int) -> bool:
+    """Return whether numbers follow each other, or are offsets such as 0000000100."""
+    numbers = [int(part) for part in parts]
+    is_dense = min(numbers) <= begin and max(numbers) - min(numbers) < len(parts)
+    return is_dense or all(map(_PADDED.fullmatch, parts))
 
 
-def _by_columns(members: Sequence[Table]) -> list[list[Table]]:
+def _are_times(parts: Iterable[str]) -> bool:
+    return all(map(_TIME.fullmatch, parts))
+
+
+def _follow_unit(names: Sequence[str], found: Sequence[Sequence[re.Match[str]]], at: int) -> bool:
+    return all(
+        _UNIT.search(name[: own[at].start()]) for name, own in zip(names, found, strict=True)
+    )
+
+
+def _may_be_parts(members: Sequence[_Member], kinds: int) -> bool:
+    """Return whether numbered members, of so many kinds of columns, may be parts of a table."""
+    names = [PurePosixPath(own.path).name.partition(".")[0] for own in members]
+    folders = {own.folder for own in members}
+    # Numbered folders may be databases of their own. Names that are nothing but numbers tell
+    # little, unless a folder below has nothing else.
+    has_words = not all(map(str.isdigit, names))
+    return len(folders) == 1 and (has_words or (kinds == 1 and "" not in folders))
+
+
+def _by_columns(members: Sequence[_Member], kind: _Kind) -> list[list[_Member]]:
     """Divide the members of a series into those with the same columns."""
-    # Of very many files, the columns of some are compared. If these differ, no file is sure.
+    # Of very many files, the columns of some are compared. If these differ, those of all are,
+    # unless each file is a request.
     step = -(-len(members) // _MOST_HEADERS)
-    groups = defaultdict[object, list[Table]](list)
-    for table in dict.fromkeys((*members[::step], members[-1])):
-        columns = _columns(table)
-        groups[table.id if columns is None else tuple(columns)].append(table)
-    if step == 1:
-        return [*groups.values()]
-    return [[*members]] if len(groups) == 1 else []
+    groups = _grouped([*dict.fromkeys((*members[::step], members[-1]))])
+    if step > 1 and len(groups) == 1:
+        return [[*members]]
+    if step > 1:
+        groups = {} if members[0].location.store else _grouped(members)
+    if kind is _Kind.TIMES:
+        groups = _with_added(groups)
+    return [*groups.values()]
 
 
-def _columns(table: Table) -> list[str] | None:
-    assert isinstance(table.location, File)  # noqa: S101 (as above)
+_Columns = frozenset[str]
+
+
+def _grouped(members: Sequence[_Member]) -> dict[_Columns, list[_Member]]:
+    groups = defaultdict[_Columns, list[_Member]](list)
+    for member in members:
+        if columns := _columns(member):
+            groups[columns].append(member)
+    return groups
+
+
+def _with_added(groups: dict[_Columns, list[_Member]]) -> dict[_Columns, list[_Member]]:
+    """Unite times with later ones that have all of their columns, and further ones."""
+    united: dict[_Columns, list[_Member]] = {}
+    for columns, members in sorted(groups.items(), key=lambda own: own[1][-1].order, reverse=True):
+        later = next((each for each in united if columns <= each), None)
+        if later and len(columns) >= _LEAST_SHARE * len(later):
+            united[later] = sorted([*members, *united[later]], key=lambda member: member.order)
+        else:
+            united[columns] = members
+    return united
+
+
+def _columns(member: _Member) -> _Columns:
     with suppress(TableError):
-        stream = read_file(table.location, None)
+        stream = member.open()
         stream.batches.close()
-        return readable_paths(stream.columns)
-    return None
+        return frozenset(path.casefold() for path in readable_paths(stream.columns))
+    return frozenset()
 
 
 def _as_one(
-    members: Sequence[Table], kind: _Kind, siblings: Iterable[str], warn: Warn
+    members: Sequence[_Member], kind: _Kind, paths: Sequence[str], warn: Warn
 ) -> Table | None:
     """Return the table of a series; None if its members are tables of their own."""
     if len(members) == 1:
         return None
-    oldest, newest = members[0], members[-1]
-    span = f"{oldest.id} to {newest.id}"
-    same = _share_of_same_values(members[-2], newest)
+    newest = members[-1]
+    span = f"{members[0].table.id} to {newest.table.id}"
+    rows = [_first_rows(member) for member in members[-2:]]
+    same = _share_of_same_values(*rows) if all(rows) else None
+    are_states = same is not None and same >= _LEAST_SHARE
     # The same numbers of unlike things; of times, they are one thing's values at several times.
-    if same is not None and same < _LEAST_SHARE and kind is _Kind.PARTS:
+    are_apart = kind is _Kind.PARTS or len({member.folder for member in members}) > 1
+    if are_apart and not are_states and all(rows) and (same is not None or _share_keys(*rows)):
         return None
-    if same is not None and same >= _LEAST_SHARE:
+    if are_states:
         warn(
             "Older states of a table not read",
             "Files that repeat the same keys are states of one table; the newest is read. If each "
             "is a table, set `separate_files` or run `hyperjoin find --separate-files`",
             f"{len(members)} files, {span}",
         )
-        return newest
+        return newest.table
     warn(
         "Files read as one table",
         "Files with the same columns, whose names differ in numbers, are one table. If each is a "
         "table, set `separate_files` or run `hyperjoin find --separate-files`",
         f"{len(members)} files, {span}",
     )
-    location, names = newest.location, [_name(table) for table in members]
-    assert isinstance(location, File)  # noqa: S101 (as above)
-    pattern = _pattern(names, siblings)
-    folder = Folder(
-        uri=location.uri.removesuffix(f"/{_name(newest)}"),
-        format=location.format,
-        parts=tuple(names),
-        dialect=location.dialect,
-        store=location.store,
-        pattern=pattern,
-        has_others=not pattern,
-    )
-    states = [table.state for table in members]
+    states = [member.table.state for member in members]
     return replace(
-        newest,
-        title=_IN_TITLE.sub("", _VARIES.sub("#", newest.title)).strip(" _-.()")
-        or PurePosixPath(newest.id.name).parent.name
-        or newest.title,
-        location=folder,
-        size=sum(table.size for table in members),
+        newest.table,
+        title=_title(newest),
+        location=_folder_of(members, paths),
+        size=sum(member.table.size for member in members),
         state=sha256(repr(states).encode()).hexdigest() if all(states) else "",
     )
 
 
-def _pattern(names: Sequence[str], siblings: Iterable[str]) -> str:
+def _title(member: _Member) -> str:
+    """Return what the name of a file says beside numbers, or that of the nearest folder."""
+    folders = (PurePosixPath(name).stem for name in reversed(member.table.id.name.split("/")[:-1]))
+    names = (
+        _IN_TITLE.sub("", _VARIES.sub(_SLOT, name)).strip(" _-+.()[]")
+        for name in (member.table.title, *folders)
+    )
+    return next(filter(None, names), member.table.title)
+
+
+def _folder_of(members: Sequence[_Member], paths: Sequence[str]) -> Folder:
+    newest, above = members[-1], _common_folder([member.folder for member in members])
+    below = len(above) + 1 if above else 0
+    names = [part[below:] for member in members for part in member.parts]
+    own = [member.location for member in members]
+    # DuckDB reads no sheets.
+    is_listed = any(isinstance(each, Folder) and each.has_others for each in own)
+    siblings = [path[below:] for path in paths if path.startswith(above)]
+    pattern = "" if is_listed else _pattern(names, newest.path[below:], siblings)
+    return Folder(
+        uri=f"{newest.base}/{above}".rstrip("/"),
+        format=newest.location.format,
+        parts=tuple(names),
+        dialect=newest.location.dialect,
+        store=newest.location.store,
+        pattern=pattern,
+        has_others=not pattern,
+        newest=newest.path[below:],
+    )
+
+
+def _pattern(names: Sequence[str], newest: str, siblings: Sequence[str]) -> str:
     """Return a glob pattern that matches the names and no other file of their folder, if any."""
-    start = _common_start(names)
-    end = _common_start([name[len(start) :][::-1] for name in names])[::-1]
-    newest, siblings = names[-1], [*siblings]
+    start = newest[: _count_common(names)]
+    rest = [name[len(start) :][::-1] for name in names]
+    end = rest[0][: _count_common(rest)][::-1]
     digits, parts = re.sub("[0-9]", "[0-9]", newest), _VARIES.sub("*", newest)
     for pattern in (f"{start}*{end}", digits, parts, re.sub("[0-9]+", "[0-9]*", newest)):
-        if {*names} == {name for name in siblings if fnmatchcase(name, pattern)}:
+        if {*names} == {name for name in siblings if _matches(name, pattern)}:
             return pattern
     return ""
 
 
-def _common_start(texts: Sequence[str]) -> str:
-    first, last = min(texts), max(texts)
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    return "".join(one for one, _ in same)
+def _matches(name: str, pattern: str) -> bool:
+    """Return whether a path matches a pattern, in which `*` stands for no `/`."""
+    pairs = [*itertools.zip_longest(name.split("/"), pattern.split("/"), fillvalue="")]
+    return all(fnmatchcase(*pair) for pair in pairs)
 
 
-def _share_of_same_values(first: Table, second: Table) -> float | None:
+def _count_common(rows: Sequence[Sequence[str]]) -> int:
+    """Count the items with which all rows begin."""
+    same = itertools.takewhile(lambda items: len({*items}) == 1, zip(*rows, strict=False))
+    return len([*same])
+
+
+_Rows = Sequence[Mapping[str, object]]
+
+
+def _share_keys(first: _Rows, second: _Rows) -> bool:
+    """Return whether a column of one file has keys, of which the other file has many."""
+    for column in first[0]:
+        for own, other in ((first, second), (second, first)):
+            keys, found = ({row.get(column) for row in each} for each in (own, other))
+            # Of as many rows with values by chance, at least five pairs would have equal ones.
+            if len(keys) == len(own) and len(own) * len(keys & found) > _BY_CHANCE * len(found):
+                return True
+    return False
+
+
+def _share_of_same_values(*rows: _Rows) -> float | None:
     """Return how many values are equal in rows of equal keys; None if keys do not repeat."""
-    assert isinstance(first.location, File)  # noqa: S101 (as above)
-    assert isinstance(second.location, File)  # noqa: S101
-    rows = [_first_rows(location) for location in (first.location, second.location)]
-    if not all(rows):
-        return None
     shares = []
     for column in rows[0][0]:
         keyed = [{row.get(column): row for row in each} for each in rows]
@@ -265,10 +437,10 @@ def _share_of_same_values(first: Table, second: Table) -> float | None:
     return max(shares, default=None)
 
 
-def _first_rows(location: File) -> list[dict[str, object]]:
+def _first_rows(member: _Member) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     with suppress(TableError):
-        stream = read_file(location, None)
+        stream = member.open()
         for batch in stream.batches:
             rows += itertools.islice(batch.to_pylist(), _MOST_ROWS - len(rows))
             if len(rows) >= _MOST_ROWS:

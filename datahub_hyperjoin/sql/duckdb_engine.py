@@ -89,10 +89,9 @@ def _file_readings(
     # The name of a file is a pattern for DuckDB.
     shown, uri = escape(shown), escape(str(local_path(location.uri).absolute()))
     ends = _ends(location)
-    is_series = isinstance(location, Folder) and (location.pattern or location.has_others)
-    if is_series and not addresses and PurePosixPath(shown).name != Path(uri).name:
+    if isinstance(location, Folder) and location.newest and not addresses:
         # The table is called after one of its files.
-        shown = shown.rpartition("/")[0] or "."
+        shown = shown.removesuffix(location.newest).rstrip("/") or "."
     first = location if isinstance(location, File) else first_file(location)
     for call in format_of(location).duckdb_calls_of(first):
         if isinstance(location, File) and not call.options and _is_enough(shown, call):

@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from datahub_hyperjoin.spark.columns import (
     requested_columns,
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnlikeCatalogError
-from datahub_hyperjoin.spark.files.formats import read_file
+from datahub_hyperjoin.spark.files.formats import format_of, read_file
 from datahub_hyperjoin.spark.files.nested import leaf_columns, leaf_types
 from datahub_hyperjoin.spark.files.stored import sizes_in_store
 
@@ -45,11 +45,11 @@ def read_folder(
     parts: Collection[str] | None = None,
 ) -> TableStream:
     """Open a folder of files as one table."""
-    # The partition keys are its last columns; the first readable file determines the others. Files
-    # are read in a pseudo-random order that is the same in every run. The first rows are then of
-    # all months or countries and not only of the first ones.
+    # The partition keys are its last columns; the newest file, or the first readable one,
+    # determines the others. Files are read in a pseudo-random order that is the same in every run.
+    # The first rows are then of all months or countries and not only of the first ones.
     ordered = reading_order(folder)
-    first = _open_first(folder, ordered, open_file)
+    first = _open_first(folder, open_file)
     file_columns = readable_paths(first.columns)
     keys = [key for key in partition_keys(ordered[0]) if key not in file_columns]
     key_columns = [Column(key, len(first.columns) + index) for index, key in enumerate(keys)]
@@ -62,9 +62,25 @@ def read_folder(
     files = dict(zip(chosen, _sizes(folder, chosen), strict=True))
 
     def opened(part: str) -> TableStream:
-        return open_file(_file(folder, part), names_in_file)
+        return _open_in_any_case(file_of(folder, part), names_in_file, open_file)
 
     return TableStream(columns, _batches(files, opened, names, notes, extent), notes, extent)
+
+
+def _open_in_any_case(file: File, names: Sequence[str], open_file: OpenFile) -> TableStream:
+    """Open a file to read some columns, also if it writes their names in another case."""
+    found = 0
+    with suppress(TableError):  # without any of these names, or unreadable
+        stream = open_file(file, names)
+        found = len(readable_paths(stream.columns))
+        if found == len(names):
+            return stream
+    whole, folded = open_file(file, None), {name.casefold() for name in names}
+    whole.batches.close()
+    alike = [path for path in readable_paths(whole.columns) if path.casefold() in folded]
+    if found and len(alike) == found:
+        return stream
+    return open_file(file, alike or names)
 
 
 def reading_order(folder: Folder) -> list[str]:
@@ -84,12 +100,12 @@ def partition_keys(part: str) -> dict[str, str | None]:
     return {key: None if value == NULL_PARTITION else value for key, value in pairs}
 
 
-def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> TableStream:
+def _open_first(folder: Folder, open_file: OpenFile) -> TableStream:
     """Return the columns and notes of the first readable file, as a stream without rows."""
     errors = []
-    for part in parts:
+    for part in _newest_first(folder):
         try:
-            stream = open_file(_file(folder, part), None)
+            stream = open_file(file_of(folder, part), None)
         except TableError as error:  # noqa: PERF203 (any file may be the first readable one)
             errors.append(error)
         else:
@@ -98,21 +114,37 @@ def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> Ta
     raise errors[0]
 
 
+def _newest_first(folder: Folder) -> list[str]:
+    def is_older(part: str) -> bool:
+        return not f"{part}/".startswith(f"{folder.newest}/")
+
+    return sorted(reading_order(folder), key=is_older)
+
+
 def first_file(folder: Folder) -> File:
-    """Return the file that is read first."""
-    return _file(folder, reading_order(folder)[0])
+    """Return the file whose columns the table has."""
+    return file_of(folder, _newest_first(folder)[0])
 
 
-def _file(folder: Folder, part: str) -> File:
+def file_of(folder: Folder, part: str) -> File:
+    """Return the file, or the member of a file, that is a part of a table."""
+    member: tuple[str, ...] = ()
+    if format_of(folder).has_members:
+        part, _, name = part.rpartition("/")
+        member = (name,)
     return File(
-        uri=f"{folder.uri}/{part}", format=folder.format, dialect=folder.dialect, store=folder.store
+        uri=f"{folder.uri}/{part}",
+        format=folder.format,
+        member=member,
+        dialect=folder.dialect,
+        store=folder.store,
     )
 
 
 def _sizes(folder: Folder, parts: Sequence[str]) -> list[int]:
     if folder.store:
         return sizes_in_store(folder.uri, parts, folder.store)
-    paths = [Path(folder.uri, part) for part in parts]
+    paths = [Path(file_of(folder, part).uri) for part in parts]
     return [path.stat().st_size if path.exists() else 0 for path in paths]
 
 
@@ -160,9 +192,12 @@ def _with_columns(
     # `keys` maps each partition key to its value, which fills the key's column. Other missing
     # columns are null.
     arrays_of_file = dict(zip(batch.schema.names, batch.columns, strict=True))
+    in_any_case = {name.casefold(): array for name, array in arrays_of_file.items()}
     arrays = [
         arrays_of_file[name]
         if name in arrays_of_file
+        else in_any_case[name.casefold()]
+        if name not in keys and name.casefold() in in_any_case
         else pa.array([keys.get(name)] * len(batch), pa.string())
         for name in names
     ]

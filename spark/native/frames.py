@@ -152,7 +152,12 @@ def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
     reader = session.read.format(format_of(location).spark_reader)
     # Spark's own discovery of partition keys would turn the text `01` into the number 1.
     reader = reader.option("recursiveFileLookup", value=True)
-    return reader.load(escape_pattern(_spark_uri(location.uri)))
+    uri = _spark_uri(location.uri)
+    if isinstance(location, File) or not (location.newest or location.has_others):
+        return reader.load(escape_pattern(uri))
+    files = [escape_pattern(f"{uri}/{part}") for part in location.parts]
+    # Earlier files of a series may lack columns.
+    return reader.option("mergeSchema", value=True).load(files)
 
 
 def _with_partition_keys(frame: DataFrame, keys: Collection[str]) -> DataFrame:

@@ -131,8 +131,10 @@ def _uris(table: Table) -> tuple[list[str], ObjectStore | None]:
     match table.location:
         case File(uri=uri, format=form, store=store) if not format_named(form).schema_suffix:
             return [uri], store
-        case Folder(uri=uri, parts=parts, store=store):
-            return [f"{uri}/{part}" for part in parts], store
+        case Folder(parts=parts, store=store) as folder:
+            from datahub_hyperjoin.spark.files.folder import file_of  # noqa: PLC0415 (of few lakes)
+
+            return [*dict.fromkeys(file_of(folder, part).uri for part in parts)], store
         case _:
             return [], None
 

@@ -1,14 +1,17 @@
 """Test how the tables of a run are matched with datasets whose names differ in case."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.errors import UnknownDatasetsError
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.known_tables import KnownTables, Places, find_datasets, select_known
-from datahub_hyperjoin.catalog.scope import PlatformInstance
+from datahub_hyperjoin.catalog.scope import FolderNames, PlatformInstance
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -36,6 +39,25 @@ def known(tables: Sequence[str], datasets: Sequence[str]) -> KnownTables:
 def of(names: Sequence[str]) -> dict[TableId, Dataset]:
     ids = [TableId("postgres", name) for name in names]
     return {each: Dataset(table=each, title=each.name, columns=()) for each in ids}
+
+
+@pytest.mark.parametrize("dataset", ["lake/sales/2024.csv", "lake/sales"])
+def test_the_dataset_of_several_files_is_that_of_the_newest_or_of_all(
+    tmp_path: Path, dataset: str
+) -> None:
+    folder = tmp_path / "lake"
+    (folder / "sales").mkdir(parents=True)
+    for year in (2023, 2024):
+        (folder / f"sales/{year}.csv").write_text(f"day,amount\n{year}-01-01,5\n")
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    selection = TableSelection(platform="file", env="PROD")
+    tables = scan_folder(folder, selection, warn=lambda *_: None)
+    instance = PlatformInstance(platform="file", env="PROD")
+    id_ = TableId("file", dataset)
+    own = Dataset(table=id_, title="sales", columns=(("day", None), ("amount", None)))
+    names = FolderNames(instance=instance, folder=folder)
+    found = find_datasets(tables, {id_: own}, names=names, earlier=())
+    assert [table.id.name for table in found.tables] == ["other.csv", dataset]
 
 
 def nowhere(_: Sequence[Table]) -> Places:

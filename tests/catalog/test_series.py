@@ -1,11 +1,11 @@
 """Test which files are one table, and which are tables of their own."""
 
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from openpyxl import Workbook
 
 from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.catalog import series
@@ -50,6 +50,22 @@ def write(folder: Path, *names: str) -> None:
         (tuple(f"orders-{at:04}-of-0010.csv" for at in range(1, 11)), "orders"),
         (tuple(f"{guid}.csv" for guid in GUIDS), GUIDS[1]),
         (tuple(f"orders ({at}).csv" for at in range(1, 12)), "orders"),
+        (("2023/11/sales.csv", "2024/01/sales.csv"), "sales"),
+        (("sales/2023/11.csv", "sales/2024/01.csv"), "sales"),
+        (("2023-12-31/sales.csv", "2024-01-01/sales.csv"), "sales"),
+        (("Sales_2021.csv", "sales-2022.csv", "SALES 2023.CSV"), "SALES"),
+        (("umsatz_februar.csv", "umsatz_märz.csv"), "umsatz"),
+        (("log_monday.csv", "log_tuesday.csv", "log_wed.csv"), "log"),
+        (("sales FY22.csv", "sales FY24.csv"), "sales FY"),
+        (("sales_week31.csv", "sales_week40.csv"), "sales_week"),
+        (("sales_21.csv", "sales_22.csv", "sales_23.csv"), "sales"),
+        (("census_1850.csv", "census_1860.csv"), "census"),
+        (("log_2024-01-31_0100.csv", "log_2024-01-31_0200.csv"), "log"),
+        (("log_2024013101.csv", "log_2024013102.csv"), "log"),
+        (("log_1672617600.csv", "log_1672704000.csv"), "log"),
+        (("orders/0.csv", "orders/1.csv"), "orders"),
+        (("topic+0+0000000000.csv", "topic+0+0000000100.csv"), "topic"),
+        (("orders/0cc175b9c0f1b6a831c399e269772661.csv", f"orders/{'9' * 32}.csv"), "orders"),
     ],
 )
 def test_names_tell_a_series(tmp_path: Path, names: tuple[str, ...], title: str) -> None:
@@ -59,9 +75,10 @@ def test_names_tell_a_series(tmp_path: Path, names: tuple[str, ...], title: str)
     assert [*tables] == sorted([names[-1], "other.csv"])
     table = tables[names[-1]]
     assert isinstance(table.location, Folder)
-    assert {*table.location.parts} == {Path(name).name for name in names}
-    assert table.location.pattern
-    assert not fnmatchcase("other.csv", table.location.pattern)
+    files = {Path(table.location.uri, part) for part in table.location.parts}
+    assert files == {lake / name for name in names}
+    if not table.location.has_others:
+        assert {*Path(table.location.uri).glob(table.location.pattern)} == files
     assert table.title == title
     assert told[0].startswith(f"Files read as one table: {len(names)} files, ")
     assert len(scan(lake, separate=True)[0]) == len(names) + 1
@@ -69,7 +86,14 @@ def test_names_tell_a_series(tmp_path: Path, names: tuple[str, ...], title: str)
 
 @pytest.mark.parametrize(
     "names",
-    [("a_2.csv", "a_3.csv"), ("s10005.csv", "s99024.csv"), ("1.csv", "2.csv"), ("a.csv", "b.csv")],
+    [
+        ("a_2.csv", "a_3.csv"),
+        ("s10005.csv", "s99024.csv"),
+        ("1.csv", "2.csv"),
+        ("a.csv", "b.csv"),
+        ("a_de.csv", "a_fr.csv"),
+        ("shop1/a.csv", "shop2/a.csv"),
+    ],
 )
 def test_other_names_are_tables_of_their_own(tmp_path: Path, names: tuple[str, ...]) -> None:
     write(tmp_path, *names)
@@ -96,13 +120,73 @@ def test_of_states_of_a_table_the_newest_is_read(tmp_path: Path) -> None:
 def test_members_with_other_columns_are_another_table(tmp_path: Path) -> None:
     write(tmp_path, "a_2021.csv", "a_2022.csv", "a_2023.csv")
     for year in (2024, 2025):
-        tmp_path.joinpath(f"a_{year}.csv").write_text(f"id,label,more\n{year},x,y\n")
+        tmp_path.joinpath(f"a_{year}.csv").write_text(f"id,other\n{year},x\n")
     tables, told = scan(tmp_path)
     assert [*tables] == ["a_2023.csv", "a_2025.csv"]
-    assert [line.partition(": ")[2] for line in told] == [
-        "3 files, a_2021.csv to a_2023.csv",
+    assert sorted(line.partition(": ")[2] for line in told) == [
         "2 files, a_2024.csv to a_2025.csv",
+        "3 files, a_2021.csv to a_2023.csv",
     ]
+
+
+def test_numbered_tables_that_refer_to_each_other_are_apart(tmp_path: Path) -> None:
+    tmp_path.joinpath("t1.csv").write_text(rows(100, 40))
+    values = "".join(f"{100 + at * 7 % 40},no {at}\n" for at in range(120))
+    tmp_path.joinpath("t2.csv").write_text("id,label\n" + values)
+    assert [*scan(tmp_path)[0]] == ["t1.csv", "t2.csv"]
+
+
+def test_folders_whose_keys_begin_anew_are_apart(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        path = tmp_path / f"{year}/people.csv"
+        path.parent.mkdir()
+        path.write_text("id,name\n" + "".join(f"{at},N{at * year}\n" for at in range(20)))
+    assert len(scan(tmp_path)[0]) == 2
+
+
+def test_columns_may_be_added_and_moved(tmp_path: Path) -> None:
+    promos = [f"P{at * 37 % 1009}" for at in range(40)]
+    tmp_path.joinpath("promos.csv").write_text("promo\n" + "".join(f"{p}\n" for p in promos))
+    headers = ("no,item", "ITEM,NO", "no,item,promo")
+    for at, header in enumerate(headers):
+        lines = "".join(f"{at * 50 + row},{at * 70 + row * 3}" + "\n" for row in range(50))
+        if at == 2:
+            lines = "".join(
+                f"{line},{promos[row % 40]}\n" for row, line in enumerate(lines.split())
+            )
+        tmp_path.joinpath(f"sales_{2020 + at}.csv").write_text(f"{header}\n{lines}")
+    [record] = find_joins(tmp_path).records()
+    assert (record["left"], record["right"]) == ("sales_2022.csv.promo", "promos.csv.promo")
+    assert (record["rows"], record["sql_was_run"]) == (50, True)
+
+
+def test_folders_that_spark_wrote_are_a_series(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        write(tmp_path, f"orders/{year}/part-00000.csv")
+        tmp_path.joinpath(f"orders/{year}/part-00000.csv").write_text(rows(year * 100))
+    [table] = scan(tmp_path)[0].values()
+    assert isinstance(table.location, Folder)
+    assert (table.id.name, table.title) == ("orders/2024", "orders")
+    assert table.location.parts == ("2023/part-00000.csv", "2024/part-00000.csv")
+
+
+@pytest.mark.parametrize("names", [("a.xlsx", "a.xlsx"), ("a_2023.xlsx", "a_2024.xlsx")])
+def test_sheets_are_a_series(tmp_path: Path, names: tuple[str, str]) -> None:
+    keys = [f"K{at * 37 % 1009}" for at in range(40)]
+    tmp_path.joinpath("items.csv").write_text("item\n" + "".join(f"{key}\n" for key in keys))
+    books = {name: Workbook() for name in names}
+    for at, (name, title) in enumerate(zip(names, ("Jan", "Feb"), strict=True)):
+        sheet = books[name].create_sheet(title if len(books) == 1 else "Data")
+        sheet.append(["no", "item"])
+        for row in range(50):
+            sheet.append([at * 50 + row, keys[row % 40]])
+    for name, book in books.items():
+        book.remove(book.worksheets[0])
+        book.save(tmp_path / name)
+    found = find_joins(tmp_path)
+    assert len(found.tables) == 2
+    [record] = found.records()
+    assert (record["right"], record["rows"]) == ("items.csv.item", 100)
 
 
 def test_of_many_files_few_headers_are_read(
