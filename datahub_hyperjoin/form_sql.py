@@ -68,7 +68,13 @@ class SqlParts:
         return f"NULLIF({text}, '')"
 
 
-UUID_MARKS = "-{}()"
+_UUID_MARKS = "-{}()"
+
+
+def uuid_sql(sql: SqlParts) -> str:
+    """Write the SQL of uuids."""
+    return sql.without(_UUID_MARKS).replace("{t}", "REPLACE({t}, 'urn:uuid:', '')")
+
 
 TRUE_WORDS = (
     *("1", "t", "true", "y", "yes"),
@@ -82,14 +88,12 @@ FALSE_WORDS = (
 """Normal forms that mean false."""
 
 
-# A mark at the end shows which slash is the last.
-LINK_SQL = "CONCAT({t}, '|')"
-for _start, _plain in (
-    *(("//www.", "//"), ("https://", ""), ("http://", ""), ("ftp://", ""), ("mailto:", "")),
-    *(("dx.doi.org/", ""), ("doi.org/", ""), ("orcid.org/", ""), ("<", ""), (">", "")),
-    *(("/|", ""), ("|", "")),
-):
-    LINK_SQL = f"REPLACE({LINK_SQL}, '{_start}', '{_plain}')"
+# Marks show what stands at the start and at the end.
+LINK_SQL = "CONCAT('|', REPLACE(REPLACE({t}, '<', ''), '>', ''), '|')"
+for _start in ("https://", "http://", "ftp://", "mailto:", "www.", "dx.", "doi.org/", "orcid.org/"):
+    LINK_SQL = f"REPLACE({LINK_SQL}, '|{_start}', '|')"
+for _end in ("/|", "|"):
+    LINK_SQL = f"REPLACE({LINK_SQL}, '{_end}', '')"
 TIME_SQL = (
     "CASE WHEN {t} LIKE '__:__' THEN CONCAT({t}, ':00') "
     "WHEN {t} LIKE '_:__' THEN CONCAT('0', {t}, ':00') "
@@ -100,6 +104,7 @@ TIME_SQL = (
 NETWORK_SQL = "CONCAT('.', REPLACE(REPLACE({t}, '::ffff:', ''), '/32', ''))"
 for _zeros in (".00", ".0"):  # a part that is zero becomes empty on both sides
     NETWORK_SQL = f"REPLACE({NETWORK_SQL}, '{_zeros}', '.')"
+TAX_SQL = "CASE WHEN {t} BETWEEN 'a' AND 'zz' THEN SUBSTR({t}, 3) ELSE NULLIF({t}, '') END"
 BANK_SQL = "CASE WHEN {t} LIKE '________xxx' THEN SUBSTR({t}, 1, 8) ELSE NULLIF({t}, '') END"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 NUMBER_OF_MONTH = {word: f"{number:02}" for number, word in enumerate(_MONTHS, 1)}

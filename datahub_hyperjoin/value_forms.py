@@ -36,11 +36,12 @@ from datahub_hyperjoin.form_sql import (
     NETWORK_SQL,
     NUMBER_OF_MONTH,
     SEPARATORS,
+    TAX_SQL,
     TIME_SQL,
     TRUE_WORDS,
-    UUID_MARKS,
     SqlParts,
     truth_sql,
+    uuid_sql,
 )
 
 Rewrites = tuple[tuple[str, str], ...]
@@ -78,7 +79,7 @@ class ValueForm(str, Enum):
     DATES = _Form("dates", lambda sql: sql.iso_day)
     TRUTH = _Form("truth values", truth_sql)
     INSTANTS = _Form("points in time", lambda sql: sql.instant)
-    UUIDS = _Form("uuids", lambda sql: sql.without(UUID_MARKS))
+    UUIDS = _Form("uuids", uuid_sql)
     CODES = _Form("codes without separators", lambda sql: sql.without(sql.separators))
     LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({LINK_SQL}, '')")
     TIMES = _Form("times of day", lambda _: TIME_SQL)
@@ -123,9 +124,16 @@ class _Notation:
     is_general: bool = False
     """Whether the notation is only taken for columns that no other notation reads as well."""
 
-    types: Mapping[str, int] = field(default_factory=lambda: {"text": 0})
-    """The types, as `DataType` names them, of columns that may be written so, each with the number
-    of characters of all values, which rules out most columns; 0 if values have any length, and
+    is_certain: bool = False
+    """Whether its values mean the same in any column, so that some values of columns in another
+    notation of the form, or in none, may be written so."""
+
+    least: float = 0.95
+    """Minimum share of a column's values that the notation must read."""
+
+    types: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: {"text": ()})
+    """The types, as `DataType` names them, of columns that may be written so, each with the numbers
+    of characters of values, which rule out most columns; none if values have any length, and
     begin and end as numbers do. Decimals need no notation: they are never key columns, and a join
     converts them if the other column needs that."""
 
@@ -225,6 +233,7 @@ class Notation(str, Enum):
         write=lambda match: match[1],
         rewrites=(("^0+([0-9])", r"\1"),),
         sql=lambda sql: sql.without_zeros,
+        is_certain=True,
     )
     """Digits with leading zeros, as in `000123`."""
 
@@ -248,7 +257,7 @@ class Notation(str, Enum):
         pattern=r"^(-?)([0-9](?:\.[0-9]*)?)e\+?([0-9]{1,2})$",
         write=lambda match: write_number(match, ".", ""),
         sql=lambda sql: sql.number("{t}"),
-        types={"decimal": 0},
+        types={"decimal": ()},
     )
     """Whole numbers as spreadsheets shorten them, as in `1.55433E+06`."""
 
@@ -294,7 +303,8 @@ class Notation(str, Enum):
         # A group without a match is empty, so that only one of both alternatives is written.
         rewrites=((_YEAR_FIRST, r"\1-\2\4-\3\5"), *_DATE_REWRITES),
         sql=lambda sql: sql.year_first,
-        types={"text": 0, "integer": 8},
+        types={"text": (), "integer": (8,)},
+        is_certain=True,
     )
     """Dates with the year first, as in `2024/01/31` or `20240131`."""
 
@@ -304,6 +314,7 @@ class Notation(str, Enum):
         pattern=_DAY_IN_WORDS,
         write=write_day_in_words,
         sql=lambda sql: sql.day_in_words,
+        is_certain=True,
     )
     """Dates with the English name of the month, as `31 Jan 2024` or `January 31, 2024`."""
 
@@ -313,7 +324,8 @@ class Notation(str, Enum):
         pattern=_MONTH_OF_YEAR,
         write=write_month,
         sql=lambda _: MONTH_SQL,
-        types={"text": 0, "integer": 6},
+        types={"text": (), "integer": (6,)},
+        is_certain=True,
     )
     """Months, as `202401`, `01/2024` or `Jan 2024`."""
 
@@ -325,6 +337,7 @@ class Notation(str, Enum):
         rewrites=((_NETWORK_ADDRESS, r"\1.\2.\3.\4"),),
         sql=ValueForm.NETWORK.sql,
         marks=".",
+        is_certain=True,
     )
     """Network addresses, as `010.001.000.007`, `10.1.0.7/32` or `::ffff:10.1.0.7`."""
 
@@ -336,6 +349,7 @@ class Notation(str, Enum):
         rewrites=((_NUMBERED, r"\1"),),
         sql=_without_words,
         marks="n",
+        is_certain=True,
     )
     """Numbers that are called so, as `No. 12` or `Nr. 12`."""
 
@@ -345,8 +359,9 @@ class Notation(str, Enum):
         pattern=_TAX_NUMBER,
         write=lambda match: match[1],
         rewrites=((_TAX_NUMBER, r"\1"),),
-        sql=lambda _: "NULLIF(SUBSTR({t}, 3), '')",
-        types={"text": 11},
+        sql=lambda _: TAX_SQL,
+        types={"text": (8, 9, 10, 11)},
+        is_certain=True,
     )
     """Tax numbers of companies, as `DE123456789`."""
 
@@ -357,7 +372,8 @@ class Notation(str, Enum):
         write=lambda match: match[1],
         rewrites=((_BANK_CODE, r"\1"),),
         sql=ValueForm.BANKS.sql,
-        types={"text": 11},
+        types={"text": (8, 9, 10, 11)},
+        is_certain=True,
     )
     """Codes of banks (BIC) with the branch `XXX`, which is the head office."""
 
@@ -381,7 +397,7 @@ class Notation(str, Enum):
         ),
         write=write_instant,
         sql=lambda sql: sql.zoned_instant,
-        types={"timestamp": 0},
+        types={"timestamp": ()},
     )
     """Points in time with an offset from UTC, as in `2024-01-31T09:30:00+01:00`."""
 
@@ -392,7 +408,8 @@ class Notation(str, Enum):
         write=lambda match: "-".join(match.groups()),
         rewrites=((_BARE_UUID, r"\1-\2-\3-\4-\5"),),
         sql=ValueForm.UUIDS.sql,
-        types={"text": 32},
+        types={"text": (32,)},
+        is_certain=True,
     )
     """32 hexadecimal digits, as of a uuid that is stored as 16 bytes."""
 
@@ -402,8 +419,9 @@ class Notation(str, Enum):
         pattern=_WRAPPED_UUID,
         write=lambda match: "-".join(match.groups()),
         rewrites=((_WRAPPED_UUID, r"\1-\2-\3-\4-\5"),),
-        sql=lambda sql: sql.without(UUID_MARKS).replace("{t}", "REPLACE({t}, 'urn:uuid:', '')"),
+        sql=ValueForm.UUIDS.sql,
         marks="{(:",
+        is_certain=True,
     )
     """Uuids in braces or with their scheme, as `urn:uuid:6f9619ff-8b86-d011-b42d-00c04fc964ff`."""
 
@@ -415,6 +433,7 @@ class Notation(str, Enum):
         rewrites=((r"^([0-9]):", r"0\1:"), (r"^(.....)$", r"\1:00")),
         sql=ValueForm.TIMES.sql,
         marks=":",
+        is_certain=True,
     )
     """Times of day, as `9:30` for `09:30:00`."""
 
@@ -426,6 +445,7 @@ class Notation(str, Enum):
         rewrites=((_LINK, r"\1"),),
         sql=ValueForm.LINKS.sql,
         marks=":/w<",
+        is_certain=True,
     )
     """Addresses on the web, as `https://www.example.org/` or `mailto:a@example.org`."""
 
@@ -438,6 +458,7 @@ class Notation(str, Enum):
         sql=ValueForm.CODES.sql,
         marks=SEPARATORS,
         is_general=True,
+        is_certain=True,
     )
     """Letters and digits with separators, as in `978-3-16-148410-0`, `AB_12` or `="0012"`."""
 
@@ -462,8 +483,20 @@ class Notation(str, Enum):
 
 
 _COMPILED = {notation: re.compile(notation.rules.pattern) for notation in Notation}
-_MIN_SHARE = 0.95
-"""A column is converted only if at least this share of its values fits one notation."""
+WITH_CERTAIN: Mapping[Notation, tuple[Notation, ...]] = {
+    notation: (
+        notation,
+        *(
+            other
+            for other in Notation
+            if other is not notation and other.form is notation.form and other.rules.is_certain
+        ),
+    )
+    for notation in Notation
+}
+"""The notations that are read in a column of each notation: the first that reads a value does."""
+_OWN_SHARE = 0.03
+"""Minimum share of a column's values that its notation reads itself."""
 TRUTHS = 2
 """Number of distinct values that a column of truth words, such as `yes` and `no`, must have.
 Constant columns are not converted."""
@@ -500,8 +533,10 @@ def canonical_form(normal: str, notation: Notation) -> str:
         >>> canonical_form("9:30", Notation.SHORT_TIME)
         '09:30:00'
     """
-    match = _COMPILED[notation].match(normal)
-    return notation.rules.write(match) if match else normal
+    for read in WITH_CERTAIN[notation]:
+        if match := _COMPILED[read].match(normal):
+            return read.rules.write(match)
+    return normal
 
 
 def notation_of(
@@ -529,21 +564,26 @@ def notation_of(
             for other, its in shares.items()
             if other is not notation and other.form is notation.form and its >= share
         ]
-        if (
-            share >= _MIN_SHARE
-            and all(share == shares[other] and _agree(values, notation, other) for other in rivals)
-            and _changes(values, notation)
-        ):
+        if all(
+            share == shares[other] and _agree(values, notation, other) for other in rivals
+        ) and _changes(values, notation):
             return notation
     return None
 
 
-def best_shares(values: Collection[str], among: Iterable[Notation]) -> dict[Notation, float]:
-    """Return the share of values that each notation reads.
+def best_shares(
+    values: Collection[str], among: Iterable[Notation], most: float = 1.0
+) -> dict[Notation, float]:
+    """Return the share of values that each notation reads, of those that read enough.
 
-    General notations are left out where another one reads as many.
+    General notations are left out where another one reads as many. `most` is the greatest share
+    that is asked for.
     """
-    shares = {notation: readable_share(values, notation) for notation in among}
+    shares = {
+        notation: share
+        for notation in among
+        if (share := readable_share(values, notation)) >= min(notation.rules.least, most)
+    }
     best = max((share for read, share in shares.items() if not read.rules.is_general), default=0.0)
     return {
         read: share for read, share in shares.items() if share > best or not read.rules.is_general
@@ -571,9 +611,34 @@ def _agree(values: Iterable[str], one: Notation, other: Notation) -> bool:
 
 
 def readable_share(values: Collection[str], notation: Notation) -> float:
-    """Return the share of values that are valid in a notation."""
-    pattern = _COMPILED[notation]
-    return sum(pattern.match(value) is not None for value in values) / max(len(values), 1)
+    """Return the share of values that are valid in a notation; 0 if few are in it itself."""
+    own = _COMPILED[notation]
+    others = [_COMPILED[other] for other in WITH_CERTAIN[notation][1:]]
+    rest = [value for value in values if not own.match(value)]
+    if len(rest) >= len(values) - _OWN_SHARE * len(values):
+        return 0.0
+    unread = sum(not any(other.match(value) for other in others) for value in rest)
+    return 1 - unread / len(values)
+
+
+def readings_in(
+    form: ValueForm, left: Notation | None, right: Notation | None
+) -> tuple[Notation | None, Notation | None]:
+    """Return how two columns are read in a form, given their notations.
+
+    A column in no notation of the form may have values in that of the other column, if they are
+    certain.
+
+    >>> readings_in(ValueForm.CODES, Notation.SEPARATED, None)[1]
+    <Notation.SEPARATED: 'codes with separators'>
+    >>> readings_in(ValueForm.NUMBERS, Notation.COMMA, None)[1] is None
+    True
+    """
+    first, second = (each if each and each.form is form else None for each in (left, right))
+    return (
+        first or (second if second and second.rules.is_certain else None),
+        second or (first if first and first.rules.is_certain else None),
+    )
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:

@@ -89,6 +89,7 @@ def _abbreviates(word: str, table: set[str]) -> bool:
 _OPAQUE = (DataType.BINARY, DataType.NESTED)
 _NOTATIONS = {DataType.DECIMAL: Notation.POINT}
 _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
+_HASH_BYTES = 8
 
 
 def _density(profile: ColumnProfile) -> float:
@@ -98,6 +99,13 @@ def _density(profile: ColumnProfile) -> float:
     # `float` does not read all that counts as a number, such as superscripts and minus signs.
     numbers = [float(normal_form(cell)) for cell in profile.sample]
     return min(1.0, profile.distinct / (max(numbers) - min(numbers) + 1))
+
+
+def _count_distinct(profile: ColumnProfile) -> int:
+    # Where one column writes a day in two ways, these are not two days.
+    own = len(profile.form_sketch)
+    merges = 0 < own < len(profile.sketch)
+    return own // _HASH_BYTES if merges else profile.distinct
 
 
 def _number_owners(columns: Iterable[Sequence[ColumnProfile]]) -> ColumnInts:
@@ -236,8 +244,8 @@ class Lake:
 
     @cached_property
     def distinct(self) -> ColumnInts:
-        """The number of distinct values of each column."""
-        return np.array([profile.distinct for profile in self.profiles], dtype=np.int64)
+        """The number of distinct values of each column, in whichever form they are fewer."""
+        return np.array([_count_distinct(profile) for profile in self.profiles], dtype=np.int64)
 
     @cached_property
     def texts(self) -> frozenset[ColumnId]:

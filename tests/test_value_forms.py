@@ -139,6 +139,10 @@ def test_words_for_false_are_false(word: str) -> None:
         (["t", "true"], None),
         (["1"], None),
         (["y", "n", "no"], None),
+        (["31/01/2024", "2024-02-01", "3 mar 2024"], Notation.DAY_FIRST),
+        (["2024-01-31", "3 mar 2024"], Notation.YEAR_FIRST),
+        ([*map(str, range(100, 140)), "no. 12", "no. 13"], Notation.NUMBERED),
+        (["ab12", "ab-13"], Notation.SEPARATED),
         (["2024-01-31t09:30:00+01:00"], Notation.OFFSET),
         (["6ba7b8109dad11d180b400c04fd430c8"], Notation.BARE_UUID),
         (["6ba7b810-9dad-11d1-80b4-00c04fd430c8"], None),
@@ -155,6 +159,13 @@ def test_a_few_exceptions_do_not_hide_a_notation() -> None:
     padded = [f"{number:06}" for number in range(40)]
     assert notation_of([*padded, "unknown"]) is Notation.PADDED
     assert notation_of([*padded, *"abc"]) is None
+
+
+def test_values_of_certain_notations_are_read_in_columns_of_others() -> None:
+    written = ["31/01/2024", "20240131", "31 jan 2024", "2024-01-31", "?"]
+    read = [canonical_form(value, Notation.DAY_FIRST) for value in written]
+    assert read == [*["2024-01-31"] * 4, "?"]
+    assert canonical_form("31/01/2024", Notation.YEAR_FIRST) == "31/01/2024"
 
 
 def test_every_notation_has_a_form_of_its_own_words() -> None:

@@ -24,9 +24,15 @@ from datahub_hyperjoin.sql.write import (
     sides_of,
 )
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableId, TableProfile
-from datahub_hyperjoin.value_forms import ValueForm, notation_of
+from datahub_hyperjoin.value_forms import (
+    WITH_CERTAIN,
+    ValueForm,
+    notation_of,
+    readable_share,
+    readings_in,
+)
 
-_NO_NOTATIONS: Notations = (None, None)
+_NO_NOTATIONS: Notations = ((), ())
 _PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)
 """The places of ways to compare columns among `comparisons`."""
 _FORM = 2
@@ -61,14 +67,23 @@ class LakeInSql:
             addresses=addresses,
         )
 
-    def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notation of each column, such as decimal comma; None if a column has none."""
-        # The samples of personal columns are hashes.
+    def notations(self, left: ColumnId, right: ColumnId, form: ValueForm) -> Notations:
+        """Return the notations in which values of each column are written, as their samples show.
+
+        There are none for a column whose values are in normal form.
+        """
+        profiles = [self.columns.get(column) for column in (left, right)]
+        samples = [{*map(normal_form, each.sample)} if each else set() for each in profiles]
+        known = [
+            (each.notation or notation_of(sample)) if each else None
+            for each, sample in zip(profiles, samples, strict=True)
+        ]
+        read = readings_in(form, *known)
         first, second = (
-            (profile.notation or notation_of({normal_form(value) for value in profile.sample}))
-            if profile
-            else None
-            for profile in map(self.columns.get, (left, right))
+            (each, *(other for other in WITH_CERTAIN[each][1:] if readable_share(sample, other)))
+            if each
+            else ()
+            for each, sample in zip(read, samples, strict=True)
         )
         return first, second
 
@@ -200,7 +215,7 @@ def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Joi
     parts = CellParts.read(join.measured.compared_as)
     form = ValueForm(join.measured.compared_as) if join.measured.compared_as and not parts else None
     # Values that match in normal form need no notation.
-    notations = [lake.notations(*each) if form else _NO_NOTATIONS for each in ends]
+    notations = [lake.notations(*each, form) if form else _NO_NOTATIONS for each in ends]
     characters = lake.characters(chain.from_iterable(ends))
     missing = tuple((lake.missing(first), lake.missing(second)) for first, second in ends)
     tables = [lake.tables[end.table] for end in ends[0]]

@@ -69,8 +69,9 @@ def _column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
 _Equal = tuple[exp.Condition, exp.Condition]
 
 
-Notations = tuple[Notation | None, Notation | None]
-"""The notations of the first and the second column of a pair; None for values in normal form."""
+Notations = tuple[tuple[Notation, ...], tuple[Notation, ...]]
+"""The notations of values of the first and the second column of a pair; none for values in normal
+form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,19 +186,17 @@ def comparisons(
     `characters` are those of the columns' samples.
     """
     same = [("", "{x}"), ("text", dialect.text)]
+    plain = _with_plain(dialect, characters)
     if form is None:
         same += [
             ("text in lower case, without spaces around it", "NULLIF({t}, '')"),
             ("text in lower case, with one spelling of spaces, numbers and times", dialect.spelled),
             ("numbers", ValueForm.NUMBERS.sql(dialect)),
         ]
-        # The samples may lack some letters of a wide alphabet.
-        spelled = characters | _WIDE if characters & _WIDE else characters
-        spellings = {each.lower(): plain_spelling(each) for each in sorted(spelled)}
-        special = {each: plain for each, plain in spellings.items() if each != plain}
-        if special or any(map(combining, characters)):
+        if plain:
             words = "text in lower case, with one spelling of characters"
-            same.append((words, _with_plain(dialect, special)))
+            same.append((words, f"NULLIF({plain}, '')"))
+            same.append((words, dialect.spelled.replace("{t}", plain)))
     for words, template in same:
         templates = tuple((template, template) for _ in notations)
         yield Comparison(words=words, templates=templates, dialect=dialect)
@@ -209,14 +208,20 @@ def comparisons(
     for separators in dict.fromkeys(filter(None, narrowed)):
         parts = replace(dialect, separators=separators)
         own = tuple(
-            (_template(parts, first, form), _template(parts, second, form))
+            (_template(parts, first, form, plain), _template(parts, second, form, plain))
             for first, second in notations
         )
         yield Comparison(words=form.value, templates=own, dialect=dialect)
 
 
-def _with_plain(dialect: SqlDialect, special: Mapping[str, str]) -> str:
-    """Return a SQL template in which some characters are plain, or gone."""
+def _with_plain(dialect: SqlDialect, characters: AbstractSet[str]) -> str:
+    """Return a SQL template in which some characters are plain or gone; empty if all are plain."""
+    # The samples may lack some letters of a wide alphabet.
+    spelled = characters | _WIDE if characters & _WIDE else characters
+    spellings = {each.lower(): plain_spelling(each) for each in sorted(spelled)}
+    special = {each: plain for each, plain in spellings.items() if each != plain}
+    if not special and not any(map(combining, characters)):
+        return ""
     text = dialect.composed
     single = {each: plain for each, plain in special.items() if len(plain) == 1}
     if dialect.translates and len(single) > 1:
@@ -225,15 +230,19 @@ def _with_plain(dialect: SqlDialect, special: Mapping[str, str]) -> str:
         special = {each: plain for each, plain in special.items() if each not in single}
     for each, plain in special.items():
         text = f"REPLACE({text}, {_quoted(each)}, {_quoted(plain)})"
-    return f"NULLIF({text}, '')"
+    # Unusual spaces may stand around a value, too.
+    return f"TRIM({text})" if " " in spellings.values() else text
 
 
-def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -> str:
+def _template(
+    dialect: SqlDialect, notations: Sequence[Notation], form: ValueForm, plain: str
+) -> str:
     """Return a SQL template that converts a column's values to a `ValueForm`."""
-    # If the column's notation belongs to another form, the values are read as if they were in
-    # normal form.
-    is_own = notation is not None and notation.form is form
-    return notation.rules.sql(dialect) if notation and is_own else form.sql(dialect)
+    # Without any notation of the form, the values are read as if they were in normal form.
+    ways = dict.fromkeys(each.rules.sql(dialect) for each in notations) or [form.sql(dialect)]
+    first, *others = ways
+    template = f"COALESCE({', '.join(ways)})" if others else first
+    return template.replace("{t}", plain) if plain else template
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

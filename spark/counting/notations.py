@@ -30,14 +30,23 @@ from datahub_hyperjoin.spark.counting.sketch import (
 )
 from datahub_hyperjoin.spark.counting.texts import LAST_ZEROS, TextCounts, common_type, rewrite
 from datahub_hyperjoin.tables import DataType, ValueHash
-from datahub_hyperjoin.value_forms import TRUTHS, Notation, best_shares, canonical_form, notation_of
+from datahub_hyperjoin.value_forms import (
+    TRUTHS,
+    WITH_CERTAIN,
+    Notation,
+    best_shares,
+    canonical_form,
+    notation_of,
+)
 
 _FIRST_VALUES = 64
 """Number of values that are examined to find the notations in which a part of a column may be
 written."""
 _MIN_SHARE = 0.9
-"""Minimum share of the first `_FIRST_VALUES` values that a notation must be able to read. The share
-is lower than for a whole column, because a part may hold more exceptions."""
+"""Maximum of the minimum share of the first `_FIRST_VALUES` values that a notation must be able to
+read. The share is lower than for a whole column, because a part may hold more exceptions."""
+_SUSPECT_SHARE = 0.03
+"""Minimum share of the first values that look as if they were written in a notation."""
 _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
 _IS_MARK = np.isin(np.arange(256), np.frombuffer(SEPARATORS.encode(), np.uint8))
@@ -52,8 +61,19 @@ _NOTATIONS = {
 
 def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
     """Convert values from a notation to the canonical form, such as `1.234,5` to `1234.5`."""
-    is_readable = pc.match_substring_regex(normal, notation.rules.pattern)
-    return pc.replace_with_mask(normal, is_readable, _write(normal.filter(is_readable), notation))
+    return _in_first(normal, WITH_CERTAIN[notation])
+
+
+def _in_first(normal: pa.Array, notations: Sequence[Notation]) -> pa.Array:
+    """Convert each value from the first notation that reads it."""
+    first, *others = notations
+    is_readable = pc.match_substring_regex(normal, first.rules.pattern)
+    written = _write(normal.filter(is_readable), first)
+    is_left = pc.invert(is_readable)
+    if others and pc.any(is_left).as_py():
+        rest = _in_first(normal.filter(is_left), others)
+        normal = pc.replace_with_mask(normal, is_left, rest)
+    return pc.replace_with_mask(normal, is_readable, written)
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
@@ -140,14 +160,14 @@ def _suspects(
     is_marked = strings.containing(_IS_MARK[strings.data])
     shares = {}
     for type_, lengths in _NOTATIONS.items():
-        fits = np.isin(strings.lengths, [length for length in lengths.values() if length])
+        fits = np.isin(strings.lengths, [*itertools.chain(*lengths.values())])
         if type_ == DataType.DECIMAL:
             fits = strings.at(-4) == _EXPONENT  # as in `1.5e+06`
-        elif 0 in lengths.values():
+        elif () in lengths.values():
             fits |= has_edges | is_marked
         shares[type_] = reduce_each(np.add, fits, rows_bounds) / counts
     for column, type_ in enumerate(types):
-        if type_.value in shares and shares[type_.value][column] >= _MIN_SHARE:
+        if type_.value in shares and shares[type_.value][column] >= _SUSPECT_SHARE:
             yield column, tuple(_NOTATIONS[type_.value])
 
 
@@ -176,14 +196,14 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
     ]
     shares = {
         notation: share
-        for notation, share in best_shares(values, among).items()
+        for notation, share in best_shares(values, among, most=_MIN_SHARE).items()
         if has_separators or notation not in _SEPARATED_NUMBERS
     }
     best = max(shares.values(), default=0.0)
     return [
         notation
         for notation, share in shares.items()
-        if share == best >= _MIN_SHARE and _is_marked(notation, characters)
+        if share == best and _is_marked(notation, characters)
     ]
 
 

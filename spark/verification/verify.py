@@ -30,7 +30,13 @@ from datahub_hyperjoin.spark.verification.counting import (
 )
 from datahub_hyperjoin.spark.verification.values import value_files, without
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
-from datahub_hyperjoin.value_forms import VALUE_FORMS, Notation, ValueForm, common_forms
+from datahub_hyperjoin.value_forms import (
+    VALUE_FORMS,
+    Notation,
+    ValueForm,
+    common_forms,
+    readings_in,
+)
 from datahub_hyperjoin.visible import logger_of
 
 if TYPE_CHECKING:
@@ -169,7 +175,11 @@ def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
             yield _Comparison(pair, form.value, (Notation.EXACT, Notation.EXACT))
             continue
         left, right = (
-            each if each is not None and each.form is form else _AS_WRITTEN for each in notations
+            # Numbers and dates that have no notation are written in one way.
+            _AS_WRITTEN if read is None or (own is None and column not in kinds.texts) else read
+            for read, own, column in zip(
+                readings_in(form, *notations), notations, pair, strict=True
+            )
         )
         yield _Comparison(pair, form.value, (left, right))
 
@@ -220,8 +230,18 @@ def _is_better(counted: CountedPair, before: CountedPair, compared_as: str) -> b
         separates = any(now.is_unique and not then.is_unique for now, then in ends)
         return separates and new >= _LEAST_KEPT * old
     return (
-        new - old >= max(_LEAST_GAIN, _LEAST_SHARE * (1 - old))
-        and (not old or counted.both.shared >= before.both.shared + _LEAST_VALUES)
+        counted.both.joined > before.both.joined
+        and any(_gains(counted.both, now, before.both, then) for now, then in ends)
         # Values that a form makes equal are different keys where each row has its own.
         and not any(then.is_unique and not now.is_unique for now, then in ends)
+    )
+
+
+def _gains(both: PairCounts, end: PairCounts, both_before: PairCounts, before: PairCounts) -> bool:
+    """Return whether enough values of one column find a partner that they lacked before."""
+    # A column of two spellings has fewer values in the form, of which no more are shared.
+    lonely, lonely_before = end.shared - both.shared, before.shared - both_before.shared
+    new, old = both.shared / max(end.shared, 1), both_before.shared / max(before.shared, 1)
+    return new - old >= max(_LEAST_GAIN, _LEAST_SHARE * (1 - old)) and (
+        not both_before.shared or lonely_before - lonely >= _LEAST_VALUES
     )

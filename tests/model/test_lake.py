@@ -60,3 +60,9 @@ def test_numbers_without_bounds_fill_nothing(make_lake: MakeLake) -> None:
     lake = make_lake({"t": {"x": ["1", "2", "inf"]}})
     numbers = replace(lake, profiles=(replace(lake.profiles[0], type=DataType.DECIMAL),))
     assert numbers.density.tolist() == [0]
+
+
+def test_a_value_that_a_column_spells_in_two_ways_is_one_value(make_lake: MakeLake) -> None:
+    days = [f"2024-01-{day}" for day in range(10, 30)]
+    lake = make_lake({"t": {"day": [*days, *(f"{day[8:]}.01.2024" for day in days), "?"]}})
+    assert lake.distinct.tolist() == [21]

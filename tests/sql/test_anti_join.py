@@ -22,7 +22,7 @@ WAYS = [
     (dialect, comparison)
     for dialect in DIALECTS
     for form in (None, *ValueForm)
-    for comparison in comparisons(dialect, [(None, None)] * 2, form)
+    for comparison in comparisons(dialect, [((), ())] * 2, form)
 ]
 
 
@@ -51,7 +51,7 @@ def test_values_are_compared_as_in_the_join(dialect: SqlDialect, comparison: Com
 
 
 def test_both_steps_through_a_crosswalk_must_lead_to_a_row() -> None:
-    (comparison, *_) = comparisons(SQLITE, [(None, None)] * 2, None)
+    (comparison, *_) = comparisons(SQLITE, [((), ())] * 2, None)
     tables = tuple(
         TableInSql(shown=name_in_sql(each), run=name_in_sql(each), members={p: (p,) for p in "kl"})
         for each in ("deals", "codes", "firms")

@@ -25,7 +25,10 @@ WRITTEN = {
     Notation.PADDED: (["000123", "004711", "000000", "0815"], ["123", "4711", "0", "9"]),
     Notation.POINT: (["1,234.50", "12.50", "1.2e-05", ".5", "7"], ["1234.5", "12.5", "0.5", "8"]),
     Notation.COMMA: (["1.234,50", "12,50", "7", "-0,5"], ["1234.5", "12.5", "7", "-0.5"]),
-    Notation.DAY_FIRST: (["31.01.2024", "01.02.2024", "30.12.1999"], ["2024-01-31", "2024-02-01"]),
+    Notation.DAY_FIRST: (
+        ["31.01.2024", "01.02.2024", "30.12.1999", "2024-03-04", "20240305"],
+        ["2024-01-31", "2024-02-01", "2024-03-04", "2024-03-05"],
+    ),
     Notation.MONTH_FIRST: (["01/31/2024", "02/01/2024"], ["2024-01-31", "2024-01-02"]),
     Notation.YEAR_FIRST: (["20240131", "20240201", "20240229"], ["2024-01-31", "2024-02-29"]),
     Notation.TRUTH_WORDS: (["ja", "nein"], ["true", "false"]),
@@ -63,12 +66,20 @@ WRITTEN = {
         ["10.1.0.7", "10.1.0.8", "10.1.0.9", "100.200.0.0", "1.20.0.0"],
     ),
     Notation.NUMBERED: (["No. 12", "Nr. 13", "No 14"], ["12", "14", "15"]),
-    Notation.TAX_NUMBER: (["DE123456789", "DE987654321"], ["123456789", "7"]),
+    Notation.TAX_NUMBER: (
+        ["DE123456789", "DE987654321", "987654322"],
+        ["123456789", "987654322", "7"],
+    ),
     Notation.BANK_CODE: (["MARKDEFFXXX", "DEUTDEFFXXX"], ["MARKDEFF", "DEUTDEDB"]),
     Notation.SHORT_TIME: (["9:30", "14:05", "00:00", "7:15:30"], ["09:30:00", "14:05:00"]),
     Notation.LINK: (
-        ["https://www.example.org/a/", "http://example.com", "mailto:ada@example.org"],
-        ["example.org/a", "example.com", "ada@example.org", "example.org/b"],
+        [
+            "https://www.example.org/a/",
+            "http://example.com",
+            "mailto:ada@example.org",
+            "www.b.org/",
+        ],
+        ["example.org/a", "example.com", "ada@example.org", "b.org", "example.org/b"],
     ),
     Notation.PHONE: (
         ["+49 (30) 123-4567", "0044 20 7946 0958", "+1 555 0100 123"],

@@ -214,6 +214,34 @@ def test_values_that_are_equal_in_another_form_are_counted_in_it(
     )
 
 
+def test_a_column_of_two_spellings_is_compared_in_the_form_of_both(make_table: MakeTable) -> None:
+    days = [f"2024-01-{day}" for day in range(10, 30)]
+    spelled = [day if at % 2 else f"{day[8:]}.01.2024" for at, day in enumerate(days * 2)]
+    tables = [
+        make_table("sales.csv", "day\n" + "\n".join([*spelled, *days]) + "\n"),
+        make_table("calendar.csv", "day\n" + "\n".join(days) + "\n"),
+    ]
+    pair = column(tables[0], "day"), column(tables[1], "day")
+    kinds = ColumnKinds(notations={pair[0]: Notation.DAY_FIRST})
+    found = verify_joins(None, tables, [pair], kinds=kinds)[pair]
+    # All days match as written as well, but not in all rows.
+    assert (found.compared_as, found.rows, found.rows_as_written) == ("dates", 60, 40)
+    assert (found.left_containment, found.right_containment) == (1, 1)
+
+
+def test_a_column_without_notation_may_have_codes_with_separators(make_table: MakeTable) -> None:
+    tables = [
+        make_table("parts.csv", "code\n" + "".join(f"AB-{at}\n" for at in range(100, 120))),
+        make_table(
+            "uses.csv", "code\n" + "".join(f"AB{at}\n" * 2 + f"AB_{at}\n" for at in range(100, 120))
+        ),
+    ]
+    pair = column(tables[0], "code"), column(tables[1], "code")
+    notations = {pair[0]: Notation.SEPARATED}
+    kinds = ColumnKinds(notations=notations, texts={*pair})
+    assert verify_joins(None, tables, [pair], kinds=kinds)[pair].rows == 60
+
+
 def test_a_pair_in_another_form_equals_a_nested_loop(
     spark: SparkSession, make_table: MakeTable, plain_evidence: PlainEvidence
 ) -> None:
