@@ -47,6 +47,11 @@ _BYTES_EXAMINED = 1 << 12
 _TITLES = {"cp1252": "Windows-1252 (Latin-1)"}
 
 
+def marked_encoding(block: bytes) -> str | None:
+    """Return the encoding of which a text begins with the byte order mark; None without one."""
+    return next((name for mark, name in _BYTE_ORDER_MARKS if block.startswith(mark)), None)
+
+
 class TextStream(BlockStream):
     """A text file, converted to UTF-8 from any encoding; its notes say from which."""
 
@@ -70,7 +75,7 @@ class TextStream(BlockStream):
         self.is_short = len(block) < _BLOCK
         if not block:
             raise EmptyTableError.without_content()
-        marked = next((name for mark, name in _BYTE_ORDER_MARKS if block.startswith(mark)), None)
+        marked = marked_encoding(block)
         marked = marked or (None if dialect.encoding else _wide_encoding(block[:_BYTES_EXAMINED]))
         self._encoding = marked or codecs.lookup(dialect.encoding or "utf-8").name
         self._is_given = dialect.encoding is not None

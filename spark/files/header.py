@@ -157,7 +157,7 @@ def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
     return [""] * (usual - len(names)) if is_longer and not any(map(str.strip, ends)) else []
 
 
-def number_columns(row: Sequence[str]) -> list[str | None]:
+def number_columns(row: Sequence[object]) -> list[str | None]:
     """Name the columns of a table without a header as DuckDB does.
 
     >>> number_columns(["4711", "Oslo"]), number_columns([""] * 11)[-2:]

@@ -31,9 +31,16 @@ from datahub_hyperjoin.spark.columns import (
     choose_columns,
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError, TooDeepError, UnreadableTableError
+from datahub_hyperjoin.spark.files.encoding import marked_encoding
 from datahub_hyperjoin.spark.files.errors import NoTableInJsonError
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat
-from datahub_hyperjoin.spark.files.json_objects import JsonObject, objects_of
+from datahub_hyperjoin.spark.files.json_objects import (
+    JsonObject,
+    are_objects,
+    objects_of,
+    rows_of_lists,
+    rows_of_one,
+)
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, text_of_list
 from datahub_hyperjoin.spark.files.stored import DataPath, DecompressedFile, path_of
 from datahub_hyperjoin.spark.objects import batch_of
@@ -45,6 +52,25 @@ MOST_LEVELS = 200
 """Maximum number of levels to which JSON may be nested: Arrow's parser would crash on more."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _OPEN, _CLOSE = ord("{"), ord("}")
+
+
+class _Utf8File(DecompressedFile):
+    """A stream of a file in UTF-8, also if its mark says that it is UTF-16 or UTF-32."""
+
+    _decoder: codecs.IncrementalDecoder | None = None
+    _has_begun = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        content = super().read(size)
+        if not self._has_begun:
+            self._has_begun = True
+            encoding = marked_encoding(content)
+            if encoding and encoding != _UTF8:
+                self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        return self._decoder.decode(content).encode() if self._decoder else content
+
+
+_UTF8 = "utf-8-sig"
 
 
 class _ShallowLines(io.RawIOBase):
@@ -105,6 +131,8 @@ _TOO_LONG = b"\n"
 """Stands for a line that is too long, since no line contains it."""
 _EXACT_FLOATS = 2.0**53
 _BOM = b"\xef\xbb\xbf"
+_BETWEEN_LINES = "\x1e \t\r,"
+"""What may stand around the object in a line, as in a sequence of JSON texts (RFC 7464)."""
 
 
 def _number(text: str) -> float | int | None:
@@ -126,7 +154,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_constant=_m
 def _columns_of_lines(path: DataPath) -> list[Column]:
     """List the columns of the objects in the first lines; none if most lines are not objects."""
     lines, are_long = list[bytes](), False
-    with DecompressedFile(path) as source:
+    with _Utf8File(path) as source:
         blocks = _blocks(source)
         while not lines and (block := next(blocks, None)) is not None:
             lines = [line for line in block if line != _TOO_LONG]
@@ -157,7 +185,7 @@ def _columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
 def _line_blocks(path: DataPath, extent: RowEstimate) -> Iterator[_Block]:
     """Parse the lines of a file, in blocks."""
     rows = 0
-    with DecompressedFile(path) as source:
+    with _Utf8File(path) as source:
         for blocks, lines in enumerate(_blocks(source), start=1):
             objects = [line if line == _TOO_LONG else _object(line) for line in lines]
             rows += sum(isinstance(each, dict) for each in objects)
@@ -227,7 +255,7 @@ def _object(line: bytes) -> JsonObject | None:
     if _is_deep(line):
         return None
     try:
-        value = _DECODER.decode(line.decode("utf-8", "replace"))
+        value = _DECODER.decode(line.decode("utf-8", "replace").strip(_BETWEEN_LINES))
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
@@ -250,7 +278,7 @@ class JsonLines(FileFormat):
 
     name = "jsonl"
     title = "JSON Lines files"
-    suffixes = (".jsonl", ".ndjson")
+    suffixes = (".jsonl", ".ndjson", ".geojsonl")
     may_be_compressed = True
     plain_duckdb_calls = (
         DuckDbCall(function="read_json", suffixes=(".json", ".jsonl", ".ndjson"), is_guess=True),
@@ -266,7 +294,7 @@ class Json(FileFormat):
 
     name = "json"
     title = "JSON files"
-    suffixes = (".json", ".geojson")
+    suffixes = (".json", ".geojson", ".topojson")
     may_be_compressed = True
     plain_duckdb_calls = JsonLines.plain_duckdb_calls
 
@@ -282,6 +310,8 @@ def _read_lines_in_blocks(path: DataPath, paths: Paths) -> TableStream:
             leaves = leaf_columns(lines.schema)
     except (pa.ArrowInvalid, TooDeepError) as error:
         leaves = _columns_of_lines(path)
+        if not leaves and _is_array(path):
+            return _read_elements(path, paths)
         if not leaves:
             raise UnreadableTableError.because(_reason(error)) from error
     columns, notes = choose_columns(leaves, paths)
@@ -294,7 +324,7 @@ def _read_lines_in_blocks(path: DataPath, paths: Paths) -> TableStream:
 def _opened_lines(path: DataPath) -> Iterator[tuple[pa.RecordBatchReader, DecompressedFile]]:
     options = pa.json.ReadOptions(use_threads=False, block_size=_BLOCK)
     with (
-        DecompressedFile(path) as source,
+        _Utf8File(path) as source,
         pa.json.open_json(_ShallowLines(source), read_options=options) as lines,
     ):
         yield lines, source
@@ -343,7 +373,7 @@ _CUT = 10
 _OPEN_STRING = "Unterminated string"
 _METADATA = {"entityType", "changeType", "aspectName"}
 """Keys of every object that DataHub's `file` sink writes."""
-_BETWEEN = re.compile(r"[\s,]*")
+_BETWEEN = re.compile(r"[\s,\x1e]*")
 
 
 def _read_object(path: DataPath, paths: Paths) -> TableStream:
@@ -356,23 +386,40 @@ def _read_object(path: DataPath, paths: Paths) -> TableStream:
 
 def _reader_of(path: DataPath) -> Callable[[DataPath, Paths], TableStream]:
     """Detect whether a file contains JSON Lines, an array or a single object."""
-    with DecompressedFile(path) as source:
-        head = _decoder().decode(source.read(_BLOCK)).lstrip()
+    head = _head(path)
     if not head:
         raise EmptyTableError.without_content()
     if head[0] not in "[{":
         raise NoTableInJsonError.at_all()
     if head[0] == "[":
-        return _read_elements
+        return _read_object if _ARRAYS.match(head) else _read_elements
     with _translated():
         try:
             _, end = _DECODER.raw_decode(head)
         except json.JSONDecodeError:
             return _read_object
     # Objects may follow each other, one to a line or over several.
-    if not head[end:].lstrip().startswith("{"):
+    if not _unpadded(head[end:]).startswith("{"):
         return _read_object
     return _read_elements if "\n" in head[:end].strip() else _read_lines_in_blocks
+
+
+_ARRAYS = re.compile(r"\[\s*\[\s*[^\s{\]]")
+"""How an array of arrays begins whose elements are no objects, but cells."""
+
+
+def _head(path: DataPath) -> str:
+    """Return the first block of a file, without what may stand before its first value."""
+    with _Utf8File(path) as source:
+        return _unpadded(_decoder().decode(source.read(_BLOCK)))
+
+
+def _unpadded(text: str) -> str:
+    return text[_BETWEEN.match(text).end() :]  # type: ignore[union-attr]
+
+
+def _is_array(path: DataPath) -> bool:
+    return _head(path).startswith("[")
 
 
 def _read_elements(path: DataPath, paths: Paths) -> TableStream:
@@ -385,6 +432,8 @@ def _read_elements(path: DataPath, paths: Paths) -> TableStream:
         raise NoTableInJsonError.but_values()
     if all(each.keys() >= _METADATA for each in objects):
         raise NoTableInJsonError.but_metadata()
+    if are_objects(first) and rows_of_one(first):
+        return _read_object(path, paths)
     leaves = _columns_of_objects(objects)
     columns, notes = choose_columns(leaves, paths)
     extent = RowEstimate()
@@ -399,13 +448,13 @@ def _element_blocks(
     """Yield the elements of a JSON array in blocks; elements that are not objects become None."""
     # Before each block, the number of rows in `extent` is estimated again.
     decoder, text, rows, characters = _decoder(), "", 0, 0
-    with DecompressedFile(path) as source:
+    with _Utf8File(path) as source:
         while True:
             # An element that a block does not hold is parsed again from its start.
             block = source.read(max(_BLOCK, len(text)))
             text += decoder.decode(block, final=not block)
             if not characters:
-                text = text.lstrip().removeprefix("[")
+                text = _unpadded(text).removeprefix("[")
             characters += len(block)
             elements, position = _parse(text, is_all=not block)
             rows += len(elements)
@@ -425,8 +474,14 @@ def _parse(text: str, *, is_all: bool) -> tuple[list[JsonObject | None], int]:
     position = 0
     while True:
         start = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
-        if start == len(text) or text[start] == "]":
+        if start == len(text):
             return elements, start
+        if text[start] == "]":
+            # Another array may follow.
+            after = _BETWEEN.match(text, start + 1).end()  # type: ignore[union-attr]
+            if not text.startswith("[", after):
+                return elements, start
+            start = after
         with _translated():
             try:
                 value, end = _DECODER.raw_decode(text, start)
@@ -437,13 +492,14 @@ def _parse(text: str, *, is_all: bool) -> tuple[list[JsonObject | None], int]:
         # A number at the end may go on in the next block.
         if end == len(text) and not is_all:
             return elements, start
-        is_object = isinstance(value, dict) and not _is_deep(text[start:end].encode())
-        elements.append(value if is_object else None)
+        is_deep = _is_deep(text[start:end].encode())
+        values = value if isinstance(value, list) else [value]
+        elements += [each if isinstance(each, dict) and not is_deep else None for each in values]
         position = end
 
 
 def _parse_object(path: DataPath) -> Sequence[JsonObject]:
-    with DecompressedFile(path) as source:
+    with _Utf8File(path) as source:
         text = _decoder().decode(source.read(_LARGEST + 1), final=True)
     if len(text) > _LARGEST:
         raise NoTableInJsonError.beyond_size(_LARGEST)
@@ -453,14 +509,19 @@ def _parse_object(path: DataPath) -> Sequence[JsonObject]:
     with _translated():
         whole = _DECODER.decode(text)
     # A part of a table may have one line.
-    objects = objects_of(whole) or [whole] * ("\n" not in text)
+    if isinstance(whole, list):
+        objects = rows_of_one(whole) if are_objects(whole) else rows_of_lists(whole)
+        error = NoTableInJsonError.but_values()
+    else:
+        objects = objects_of(whole) or [whole] * ("\n" not in text)
+        error = NoTableInJsonError.but_object()
     if not objects:
-        raise NoTableInJsonError.but_object()
+        raise error
     return objects
 
 
 def _decoder() -> codecs.IncrementalDecoder:
-    return codecs.getincrementaldecoder("utf-8-sig")("replace")
+    return codecs.getincrementaldecoder(_UTF8)("replace")
 
 
 def _is_cut(error: json.JSONDecodeError) -> bool:

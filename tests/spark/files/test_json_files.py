@@ -17,6 +17,7 @@ from datahub_hyperjoin.tables import Table, TableId
 
 Read = Callable[..., tuple[list[dict[str, Any]], list[str]]]
 ROWS = [{"id": "1", "city": "Zürich"}, {"id": "2", "city": "Oslo"}]
+CELLS = [[*row.values()] for row in ROWS]
 METADATA = {"entityType": "query", "entityUrn": "u", "changeType": "UPSERT", "aspectName": "a"}
 
 
@@ -49,9 +50,14 @@ def read(tmp_path: Path) -> Read:
         json.dumps({"type": "cities", "count": 2, "features": ROWS}, indent=1),
         json.dumps({"id": {"0": "1", "1": "2"}, "city": {"0": "Zürich", "1": "Oslo"}}),
         json.dumps({"0": ROWS[0], "1": ROWS[1]}),
-        json.dumps(
-            {"columns": ["id", "city"], "index": [0, 1], "data": [[*r.values()] for r in ROWS]}
-        ),
+        json.dumps({"columns": ["id", "city"], "index": [0, 1], "data": CELLS}),
+        json.dumps({"fields": [{"name": "id"}, {"name": "city"}], "rows": CELLS}),
+        json.dumps({"meta": {"view": {"columns": ["id", "city"]}}, "data": CELLS}),
+        json.dumps([["id", "city"], *CELLS]),
+        json.dumps({"took": 5, "hits": {"total": 2, "hits": ROWS}}),
+        json.dumps([{"type": "header"}, {"type": "table", "data": ROWS}]),
+        json.dumps([ROWS[:1], ROWS[1:]]),
+        "\n".join(json.dumps([row]) for row in ROWS),
         json.dumps(
             {
                 "type": "FeatureCollection",
@@ -60,10 +66,20 @@ def read(tmp_path: Path) -> Read:
                 ],
             }
         ),
+        json.dumps(
+            {
+                "type": "Topology",
+                "objects": {
+                    "all": {"geometries": [{"arcs": [], "properties": row} for row in ROWS]}
+                },
+                "arcs": [[[1, 2], [3, 4]]],
+            }
+        ),
     ],
     ids=[
         *("array", "indented", "marked", "lines", "objects", "columns", "wrapped"),
-        *("pandas columns", "pandas index", "pandas split", "geojson"),
+        *("pandas columns", "pandas index", "pandas split", "fields", "names apart", "lists"),
+        *("deep", "one of two", "arrays in an array", "arrays", "geojson", "topojson"),
     ],
 )
 def test_tables_are_read_from_json_of_every_form(read: Read, text: str) -> None:
@@ -91,6 +107,49 @@ def test_labels_of_rows_that_pandas_writes_are_a_column(read: Read) -> None:
     assert read(json.dumps(columns)) == (rows, [])
     split = {"columns": ["a", "b"], "index": ["x", "y"], "data": [[1, "u"], [2, "v"]]}
     assert read(json.dumps(split)) == (rows, [])
+
+
+def test_one_value_under_each_code_is_a_row(read: Read) -> None:
+    cities = {f"Z{at}": f"city {at}" for at in range(10)}
+    rows = [{"key": key, "value": value} for key, value in cities.items()]
+    assert read(json.dumps(cities)) == (rows, [])
+    record = dict(zip("abcdefghij", "klmnopqrst", strict=True)) | {"name": "u"}
+    assert read(json.dumps(record)) == ([record], [])
+
+
+def test_rows_under_each_code_have_it_in_a_column(read: Read) -> None:
+    text = json.dumps({"2023": [{"id": 1}, {"id": 2}], "2024": [{"id": 3}]})
+    rows = [{"key": "2023", "id": 1}, {"key": "2023", "id": 2}, {"key": "2024", "id": 3}]
+    assert read(text) == (rows, [])
+
+
+def test_arrays_without_names_have_numbered_columns(read: Read) -> None:
+    rows = [{"column0": f"Z{at}", "column1": "Oslo"} for at in range(3)]
+    assert read(json.dumps([[*row.values()] for row in rows])) == (rows, [])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("layout", ["lines", "array"])
+def test_json_in_wide_characters_is_read(read: Read, encoding: str, layout: str) -> None:
+    lines = "\n".join(map(json.dumps, ROWS))
+    text = lines if layout == "lines" else json.dumps({"cities": ROWS})
+    assert read(text.encode(encoding)) == (ROWS, [])
+
+
+@pytest.mark.parametrize(("before", "after"), [("", ",\r"), ("\x1e", "")])
+def test_lines_may_have_signs_around_the_object(read: Read, before: str, after: str) -> None:
+    rows, [note] = read("".join(f"{before}{json.dumps(row)}{after}\n" for row in ROWS))
+    assert rows == ROWS
+    assert note.startswith("read line by line: JSON parse error")
+
+
+def test_an_array_named_as_json_lines_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "cities.jsonl"
+    file.write_text(json.dumps(ROWS, indent=1))
+    location = File(uri=str(file), format="jsonl")
+    table = Table(id=TableId("file", "c"), title="c", location=location, size=1)
+    stream = read_table(table, Databases(), max_rows=9)
+    assert [row for batch in stream.batches for row in batch.to_pylist()] == ROWS
 
 
 @pytest.mark.parametrize("text", ['[{"": 1, "a": 2}]', '{"": 1, "a": 2}'])
