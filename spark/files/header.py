@@ -49,9 +49,10 @@ _MOST_OF_TOTAL = 1.5
 def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
     """Return the index of the header row, after any title lines, in a text file or a sheet.
 
-    A title line fills at most half as many fields as the widest row. The header below it has a
-    name for nearly every column, as many fields as the rows that follow, and no number in front.
-    Either a column of numbers shows which row is the header, or short titles and a blank line.
+    A title line fills at most half as many fields as the widest row, or less than the row below it.
+    The header has a name for nearly every column, as many fields as the rows that follow, and no
+    number in front. Either a column of numbers or codes shows which row is the header, or short
+    titles and a blank line.
 
     >>> body = [["Oslo", "Norway", "0.7"], ["Bergen", "Norway", "0.3"]]
     >>> find_header([["Cities 2024"], ["name", "country", "people"], *body])
@@ -65,6 +66,11 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     body = [row for row, count in zip(rows[start + 1 :], filled[start + 1 :], strict=True) if count]
     # In text, a title may contain delimiters, so that more must be certain than in a sheet.
     narrowest = _FEWEST_CELLS if in_cells else _FEWEST_FIELDS
+    if widest >= narrowest and len(body) > _FEWEST_ROWS and filled[start] < filled[start + 1]:
+        # A row that names groups of columns, or a record about the file, may fill more than half.
+        names, *below = body
+        if _fits(names, below, widest) and _has_values(names, below):
+            return rows.index(names, start)
     if not start or widest < narrowest or len(body) < _FEWEST_ROWS:
         return 0
     if not _fits(rows[start], body, widest):
@@ -73,7 +79,7 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     fullest = max(filled[:start])
     has_title = is_apart and (fullest == 1 or _TITLE_SHARE * fullest <= widest)
     names = [name for name in rows[start] if is_number(name) and not _YEAR.fullmatch(name.strip())]
-    return start if (has_title and not names) or _has_numbers(rows[start], body) else 0
+    return start if (has_title and not names) or _has_values(rows[start], body) else 0
 
 
 def _filled_fields(row: Sequence[str]) -> int:
@@ -117,16 +123,13 @@ def name_first_column(
     header = ["", *names] if is_missing else names
     whole = [row for row in rows if len(row) == len(header)]
     named = [
-        name if name.strip() or _has_values(whole, at) else None for at, name in enumerate(header)
+        name if name.strip() or any(row[at].strip() for row in whole) else None
+        for at, name in enumerate(header)
     ]
     if named[0] == "" and len(named) > 1:
         is_number = _number_rows([row[0] for row in whole], total or len(rows))
         named[0] = None if is_number else "" if ROW_NAME in named else ROW_NAME
     return named
-
-
-def _has_values(rows: Sequence[Sequence[str]], at: int) -> bool:
-    return any(row[at].strip() for row in rows)
 
 
 _KEY_NAME = re.compile(
@@ -204,7 +207,8 @@ def is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 def is_plain_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first line is plainly a row of values and no header.
 
-    It has a number above each column of numbers, and a date above each column of dates.
+    It has a number above each column of numbers, and a date above each column of dates; or a code
+    above a column of codes that are written alike.
 
     >>> rows = [["7", "2024-02-01", "Rome"], ["8", "2024-03-02", "Bern"]]
     >>> is_plain_row(["6", "2024-01-05", "Oslo"], rows), is_plain_row(["id", "day", "city"], rows)
@@ -221,7 +225,24 @@ def is_plain_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     dates = [each for each in columns if _are_dates(each[1:])]
     if not all(map(is_number, names)) or not all(map(_are_dates, dates)):
         return False
-    return bool(dates) or not _may_be_names([name.strip() for name in names], len(columns))
+    return bool(dates or any(map(_are_codes, columns))) or not _may_be_names(
+        [name.strip() for name in names], len(columns)
+    )
+
+
+def _are_codes(values: Sequence[str]) -> bool:
+    """Return whether values are codes of as many digits and letters, such as `AB-0123`."""
+    shape = _coded(values[0])
+    is_code = shape.count("9") >= _FEWEST_DIGITS and not shape.isdigit()
+    return is_code and len(values) > _FEWEST_CODES and all(_coded(each) == shape for each in values)
+
+
+def _coded(text: str) -> str:
+    return _CAPITAL.sub("A", _SMALL.sub("a", _ONE_DIGIT.sub("9", text)))
+
+
+_FEWEST_DIGITS, _FEWEST_CODES = 2, 9
+_CAPITAL, _SMALL, _ONE_DIGIT = re.compile("[A-Z]"), re.compile("[a-z]"), re.compile(r"\d")
 
 
 def _may_be_names(numbers: Sequence[str], columns: int) -> bool:
@@ -258,11 +279,13 @@ def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> 
     )
 
 
-def _has_numbers(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Return whether any column has numbers below a name that is not a number."""
+def _has_values(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Return whether a column has numbers, or digits in each value, below a name without."""
     columns = zip(header, *(row for row in body if len(row) == len(header)), strict=True)
     return any(
-        name.strip() and not is_number(name) and are_numbers(values) for name, *values in columns
+        (name.strip() and not is_number(name) and are_numbers(values))
+        or (name.strip() and not _DIGIT.search(name) and all(map(_DIGIT.search, values)))
+        for name, *values in columns
     )
 
 
@@ -351,7 +374,8 @@ def _is_at_top(head: str, rows: Sequence[Sequence[str]]) -> bool:
     # `find_header` then returns 0 for any of the first rows. This takes a tenth of its time.
     if not rows or head[0] in "\r\n":
         return False
-    return 2 * _filled_fields(rows[0]) > max(map(len, rows))
+    filled = [*map(_filled_fields, rows[:2])]
+    return 2 * filled[0] > max(map(len, rows)) and filled[0] == max(filled)
 
 
 def _title_lines(head: str, dialect: Dialect) -> str:

@@ -32,9 +32,22 @@ def test_title_lines_are_told_from_the_header(titles: list[list[str]]) -> None:
 def test_titles_may_have_several_fields_if_the_table_is_wide() -> None:
     titles = [["Data Source", "Indicators"], [], ["Last Updated", "2024-01-01"], []]
     years = ["Country", "Code", "Indicator", "Unit", "1960", "1961"]
-    rows = [["Norway", "NOR", "Area", "km2", "1.5", ""], ["Oman", "OMN", "Area", "km2", "2", "3"]]
+    rows = [["Norway", "NOR", "Area", "ha", "1.5", ""], ["Oman", "OMN", "Area", "ha", "2", "3"]]
     assert find_header([*titles, years, *rows]) == 4
     assert find_header([titles[0], years, *rows]) == 0
+
+
+CODED = [[f"K{at}", "Oslo", "Norway"] for at in range(3)]
+
+
+@pytest.mark.parametrize(
+    "title", [["Cities"], ["HDR", "2024"], ["City", "", "Place"], ["", "city", "country"]]
+)
+def test_a_column_of_codes_shows_the_header(title: list[str]) -> None:
+    names = ["code", "city", "country"]
+    assert find_header([title, names, *CODED]) == 1
+    assert find_header([title, names, *CODED], in_cells=True) == 1
+    assert find_header([title, *CODED]) == 0
 
 
 def test_a_column_of_numbers_shows_the_header() -> None:
@@ -112,6 +125,7 @@ def test_numbers_may_be_names(header: list[str], rows: list[list[str]]) -> None:
         (ROW, ROWS),
         (["500001", "1950", "869.27", "2023-06-08"], [["500002", "17", "1.5", "2023-01-01"]] * 2),
         (["Oslo", "31.12.2024"], [["Bergen", "01.02.2023"], ["Malmö", "02.03.2023"]]),
+        (["K-0417", "Oslo"], [[f"K-1{at}", "Bergen"] for at in range(100, 109)]),
         (["1", "4711", "12,5", ""], [["2", "4712", "0,5", ""], ["3", "9", "8,25", ""]]),
     ],
 )
@@ -132,6 +146,9 @@ def test_a_first_line_that_is_plainly_a_row_is_no_header(
         (["id", "2020-01-01"], [["7", "8"], ["8", "9"]]),
         (["id", "q1"], [["7", "8"], ["8", "9"]]),
         (["name", "2024-01-01"], [["a", "2024-02-02"]]),
+        (["H1", "city"], [[f"K{at}", "Bergen"] for at in range(9)]),
+        (["Q2024", "city"], [[f"K{at}", "Bergen"] for at in range(100, 109)]),
+        (["K-0417", "city"], [[f"K-{at}", "Bergen"] for at in range(9992, 10001)]),
     ],
 )
 def test_a_header_with_numbers_is_no_row(header: list[str], rows: list[list[str]]) -> None:
