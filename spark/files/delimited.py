@@ -30,7 +30,13 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
-from datahub_hyperjoin.spark.files.dialects import USUAL_DELIMITERS, Rewrite, find_dialect
+from datahub_hyperjoin.spark.files.dialects import (
+    USUAL_DELIMITERS,
+    Rewrite,
+    both,
+    find_dialect,
+    with_lone_quotes,
+)
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat, format_of
 from datahub_hyperjoin.spark.files.header import (
@@ -224,7 +230,7 @@ def read_delimited(
         if part:
             return RangeText(path, part)
         again = TextStream(DecompressedFile(path), layout.dialect, stream.notes)
-        again.rewrite(layout.rewrite)
+        again.rewrite(layout.rewrite, layout.dialect)
         again.skip(layout.titles)
         return again
 
@@ -239,8 +245,12 @@ def _layout(
     """Skip the title lines of delimited text, and find its layout and the requested columns."""
     notes = stream.notes
     dialect, rewrite = find_dialect(stream.head(), dialect, hint)
-    stream.rewrite(rewrite)
+    stream.rewrite(rewrite, dialect)
     head = stream.head()
+    if lone := with_lone_quotes(head, dialect):
+        notes.append("quotes that are never closed were read as a part of the field")
+        stream.rewrite(lone, dialect)
+        rewrite, head = both(rewrite, lone) if rewrite else lone, stream.head()
     titles, examined = split_titles(head, dialect)
     if titles:
         notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")

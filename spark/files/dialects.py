@@ -1,12 +1,16 @@
 """Find the delimiter and the quote of delimited text, and mend text that no CSV parser reads.
 
-Runs of spaces or a doubled character may separate fields, and a space may precede a quote. Such
-text is rewritten on its way to the parser, so that a single character separates its fields.
+Runs of spaces or several characters may separate fields, spaces may surround quoted fields, and
+quotes whole lines. Such text is rewritten on its way to the parser, so that a single character
+separates its fields.
 """
 
+import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +18,7 @@ from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.files.header import (
     ROWS_EXAMINED,
     are_numbers,
+    csv_options,
     is_number,
     parse_first_rows,
     read_header,
@@ -24,10 +29,11 @@ from datahub_hyperjoin.spark.files.header import (
 Rewrite = Callable[[str], str]
 """A function that rewrites whole lines of a text."""
 
-CONTROLS = "\x01\x1f"
-"""Control characters that separate fields: in files of Hive, and by the standard of ASCII."""
+CONTROLS = "\x01\x1f\x14"
+"""Control characters that separate fields: in files of Hive, by the standard of ASCII, and in
+exports of documents."""
 USUAL_DELIMITERS = ",;\t|"
-_RARE = f"^~:{CONTROLS}"
+_RARE = f"^~:{CONTROLS}#@!$%&*+"
 _REGULAR = 0.9
 """Least share of rows with as many fields as the header. Below it, a rarer reading is tried."""
 _FEWEST_FIELDS, _FEWEST_WORDS = 2, 3
@@ -42,15 +48,25 @@ def find_dialect(
 
     The delimiter `hint` is what the name of the file promises.
     """
-    rewrite: Rewrite | None = None
+    if unwrap := _without_outer_quotes(head, dialect):
+        dialect, rewrite = find_dialect(unwrap(head), dialect, hint)
+        return dialect, both(unwrap, rewrite) if rewrite else unwrap
+    rewrite = None
     if not dialect.delimiter:
         dialect = replace(dialect, delimiter=find_delimiter(head, dialect, hint))
-        if rewritten := _between_spaces(head, dialect) or _between_pairs(head, dialect):
+        if rewritten := _between_signs(head, dialect) or _between_spaces(head, dialect):
             dialect, rewrite = rewritten
             head = rewrite(head)
     if dialect.quote == DEFAULT_DIALECT.quote and _has_single_quotes(head, dialect):
         dialect = replace(dialect, quote=_SINGLE_QUOTE)
-    return dialect, rewrite or _without_space_before_quotes(head, dialect)
+    if _has_escapes(head, dialect):
+        dialect = replace(dialect, escape=_ESCAPE)
+    return dialect, rewrite or _without_space_around_quotes(head, dialect)
+
+
+def both(first: Rewrite, then: Rewrite) -> Rewrite:
+    """Return a function that rewrites lines twice."""
+    return lambda text: then(first(text))
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT, hint: str | None = None) -> str:
@@ -144,13 +160,25 @@ def _with_tabs(gaps: re.Pattern[str], text: str) -> str:
     return gaps.sub(lambda gap: (gap.re.groups and gap[1]) or "\t", _EDGES.sub("", text))
 
 
-def _between_pairs(head: str, dialect: Dialect) -> tuple[Dialect, Rewrite] | None:
-    """Return how to read fields between doubled characters, as in `1::1193::5`."""
+_SIGNS = re.compile(r"""[^\w\s"'=.,;/\\()\[\]{}<>-]{2,4}|[^\0-\x7f\w\s]|\xfe""")
+"""What separates fields if it is no single character of ASCII, as in `1::1193::5`."""
+
+
+def _between_signs(head: str, dialect: Dialect) -> tuple[Dialect, Rewrite] | None:
+    """Return how to read fields between several characters, or one beyond ASCII."""
+    first = head.lstrip("\r\n").partition("\n")[0]
     pair = str(dialect.delimiter) * 2
-    rows = [line.split(pair) for line in _lines(head)] if pair in head.partition("\n")[0] else []
-    if not rows or not _is_even(rows) or not all(rows[0]) or dialect.delimiter == ",":
-        return None
-    return replace(dialect, delimiter="\x1f"), lambda text: text.replace(pair, "\x1f")
+    # Two commas are an empty field.
+    signs = {*_SIGNS.findall(first), *([pair] if pair in first and pair != ",," else [])}
+    for sign in sorted(signs, key=lambda each: (-len(each), each)):
+        rows = [line.split(sign) for line in _lines(head)]
+        if all(rows[0]) and _is_even(rows):
+            return replace(dialect, delimiter="\x1f"), _with_separator(sign)
+    return None
+
+
+def _with_separator(sign: str) -> Rewrite:
+    return lambda text: text.replace(sign, "\x1f")
 
 
 def _lines(head: str) -> list[str]:
@@ -182,21 +210,80 @@ def _has_single_quotes(head: str, dialect: Dialect) -> bool:
     return _share(single) >= _share(as_is)
 
 
-def _without_space_before_quotes(head: str, dialect: Dialect) -> Rewrite | None:
-    """Return how to remove the spaces before quotes, if more rows then are like the header."""
-    between, quote = re.escape(str(dialect.delimiter)), dialect.quote
-    if (
-        not quote
-        or dialect.escape
-        or dialect.delimiter == " "
-        or f"{dialect.delimiter} " not in head
-    ):
+_ESCAPE = "\\"
+
+
+def _has_escapes(head: str, dialect: Dialect) -> bool:
+    """Return whether more rows are like the header if backslashes stand before delimiters."""
+    before = f"{re.escape(str(dialect.delimiter))}{dialect.quote}"
+    if dialect.escape or not re.search(rf"\\[{before}]", head):
+        return False
+    tried = replace(dialect, escape=_ESCAPE)
+    return _share(_first_rows(head, tried)) > _share(_first_rows(head, dialect))
+
+
+def _without_outer_quotes(head: str, dialect: Dialect) -> Rewrite | None:
+    """Return how to remove the quotes around lines, each of which they make a single field."""
+    quote = dialect.quote
+    names, *lines = [*_lines(head), ""]
+    if not quote or len(lines) <= _FEWEST_FIELDS or not lines[0].endswith(quote):
         return None
-    if not re.search(rf"{between} +{quote}", head):
+    whole = re.compile(rf"^{quote}((?:[^{quote}\n]|{quote}{quote})*){quote}(?=\r?$)", re.MULTILINE)
+    unwrap: Rewrite = partial(whole.sub, lambda found: found[1].replace(quote * 2, quote))
+    header = unwrap(names)
+    usual = [char for char in USUAL_DELIMITERS if char in header and f"{char} " not in header]
+    wrapped = sum(map(bool, map(whole.fullmatch, lines[:-1])))
+    has_fields = any(char in line for char in usual for line in lines[:1])
+    return unwrap if has_fields and wrapped >= _REGULAR * (len(lines) - 1) else None
+
+
+def with_lone_quotes(head: str, dialect: Dialect) -> Rewrite | None:
+    """Return how to read lines with a quote that is never closed, if this saves rows after them."""
+    quote, delimiter = dialect.quote, str(dialect.delimiter)
+    if not quote or dialect.escape or head.count(quote) % 2 == 0:
+        return None
+    width = len(read_header(head, dialect))
+
+    def mended(found: re.Match[str]) -> str:
+        line = found[0]
+        fields = line.split(delimiter)
+        if line.count(quote) % 2 == 0 or len(fields) != width:
+            return line
+        doubled = (each.replace(quote, quote * 2) for each in fields)
+        return delimiter.join(
+            f"{quote}{each}{quote}" if quote in each else each for each in doubled
+        )
+
+    def rewrite(text: str) -> str:
+        return re.sub(r"[^\r\n]+", mended, text)
+
+    return (
+        rewrite
+        if _regular(rewrite(head), dialect, width) > _regular(head, dialect, width)
+        else None
+    )
+
+
+def _regular(text: str, dialect: Dialect, width: int) -> int:
+    count = 0
+    with suppress(csv.Error):
+        for row in csv.reader(io.StringIO(text, newline=""), **csv_options(dialect)):
+            count += len(row) == width
+    return count
+
+
+def _without_space_around_quotes(head: str, dialect: Dialect) -> Rewrite | None:
+    """Return how to remove the spaces around quotes, if more rows then are like the header."""
+    between, quote = re.escape(str(dialect.delimiter)), dialect.quote
+    if not quote or dialect.escape or dialect.delimiter == " ":
+        return None
+    if f"{dialect.delimiter} " not in head and f" {dialect.delimiter}" not in head:
+        return None
+    if not re.search(rf"{between} +{quote}|{quote} +{between}", head):
         return None
     inside = rf"{quote}(?:[^{quote}]|{quote}{quote})*{quote}"
-    spaces = re.compile(rf"({inside})|(?<={between}) +(?={quote})")
-    rewrite: Rewrite = partial(spaces.sub, lambda found: found[1] or "")
+    spaces = re.compile(rf"(?:(?<={between}) +)?({inside})(?: +(?={between}|\r?$))?", re.MULTILINE)
+    rewrite: Rewrite = partial(spaces.sub, r"\1")
     as_is, mended = (
         without_cut(parse_first_rows(text, dialect)[0]) for text in (head, rewrite(head))
     )

@@ -68,7 +68,6 @@ class TextStream(BlockStream):
         self._file = raw
         self._is_ascii = True
         self._has_ended = False
-        self._quotes = 0
         self._rewrite: Callable[[str], str] | None = None
         self._cut = b""
         block = raw.read(_BLOCK)
@@ -80,8 +79,6 @@ class TextStream(BlockStream):
         self._encoding = marked or codecs.lookup(dialect.encoding or "utf-8").name
         self._is_given = dialect.encoding is not None
         self._is_detected = False
-        # An escaped quote opens no field, so counting quotes would not show an open one.
-        self._quote = b"" if dialect.escape else dialect.quote.encode()
         self._starts_as_utf8 = self._encoding.startswith("utf-8")
         errors = "strict" if self._starts_as_utf8 else "replace"
         self._decoder = codecs.getincrementaldecoder(self._encoding)(errors)
@@ -92,6 +89,7 @@ class TextStream(BlockStream):
         # Some programs write the mark twice. Arrow would take a blank first line for the header.
         self._ready = self._to_utf8(block).removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
         self._growth = len(self._ready) / len(block)
+        self.rewrite(None, dialect)
 
     @property
     def encoding(self) -> str:
@@ -111,19 +109,23 @@ class TextStream(BlockStream):
         """Return the first block as text, without advancing the stream."""
         return self._ready.decode("utf-8")
 
-    def rewrite(self, rewrite: Callable[[str], str] | None) -> None:
-        """Rewrite all lines, from the first block on."""
+    def rewrite(self, rewrite: Callable[[str], str] | None, dialect: Dialect) -> None:
+        """Rewrite all lines, from the first block on, to text in a dialect."""
+        # An escaped quote opens no field, so counting quotes would not show an open one.
+        self._quote = b"" if dialect.escape else dialect.quote.encode()
         self._rewrite = rewrite
+        self._quotes = 0
         self._ready = self._rewritten(self._ready)
 
     def _rewritten(self, block: bytes) -> bytes:
-        if not self._rewrite:
-            return block
-        # Lines are rewritten as a whole.
-        block = self._cut + block
-        end = len(block) if self._has_ended else block.rfind(b"\n") + 1
-        block, self._cut = block[:end], block[end:]
-        return self._rewrite(block.decode()).encode()
+        if self._rewrite:
+            # Lines are rewritten as a whole.
+            block = self._cut + block
+            end = len(block) if self._has_ended else block.rfind(b"\n") + 1
+            block, self._cut = block[:end], block[end:]
+            block = self._rewrite(block.decode()).encode()
+        self._quotes += _count(block, self._quote)
+        return block
 
     def skip(self, text: str) -> None:
         """Skip the given text, which is the beginning of the first block."""
@@ -150,10 +152,11 @@ class TextStream(BlockStream):
     def _read_block(self) -> bytes:
         block = self._file.read(_BLOCK)
         self._has_ended = not block
+        # Arrow misses a last line without a line break, and ignores a blank last line.
+        ready = self._rewritten(self._to_utf8(block) + b"\n" * self._has_ended)
         if self._has_ended and self._quotes % 2:
             self._note("a quote is never closed: rows after it may be missing")
-        # Arrow misses a last line without a line break, and ignores a blank last line.
-        return self._rewritten(self._to_utf8(block) + b"\n" * self._has_ended)
+        return ready
 
     def _to_utf8(self, block: bytes) -> bytes:
         """Convert a block of the file to UTF-8."""
@@ -166,7 +169,6 @@ class TextStream(BlockStream):
         # The end of the block before may have cut a character in two.
         pending = self._decoder.getstate()[0]
         if block.isascii() and not pending and self._starts_as_utf8:
-            self._quotes += _count(block, self._quote)
             return block
         try:
             text = self._decoder.decode(block, final=not block)
@@ -178,7 +180,6 @@ class TextStream(BlockStream):
             self._note_replacement(self._encoding)
         encoded = text.encode("utf-8")
         self._is_ascii = self._is_ascii and len(encoded) == len(text)
-        self._quotes += _count(encoded, self._quote)
         return encoded
 
     def _note_replacement(self, encoding: str) -> None:

@@ -128,12 +128,22 @@ class RaggedRows:
         """Return how alike a reading is to the regular rows, if the fields from `at` on are one."""
         others = [(column, each) for column, each in enumerate(row) if column != at]
         # A space follows a comma within a text, but not between fields.
-        begin = [each.startswith(" ") and not self._is_spaced(column) for column, each in others]
+        begin = [
+            each.startswith(" ") and not self._is_spaced(column) for column, each in enumerate(row)
+        ]
+        is_odd = any(begin) or (self._is_coded(at) and _shape(row[at]) not in self.shapes[at])
         return (
-            not any(begin),
+            not is_odd,
             sum(_shape(each) in self.shapes[column] for column, each in others),
             sum(each in self.known[column] for column, each in others),
         )
+
+    def _is_coded(self, column: int) -> bool:
+        """Return whether the values of a column are codes, which nobody divides."""
+        is_one = len(self.shapes[column]) == 1 and not any(
+            " " in each for each in self.shapes[column]
+        )
+        return is_one and self.kinds[column] in _STRICT
 
     def _is_spaced(self, column: int) -> bool:
         return any(shape.startswith(" ") for shape in self.shapes[column])

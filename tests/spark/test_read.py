@@ -163,6 +163,9 @@ def test_fields_beyond_the_header_are_not_left_out_if_filled(make_table: MakeTab
 
 def test_an_unclosed_quote_is_reported(make_table: MakeTable) -> None:
     rows, notes = rows_of(make_table("sizes.csv", 'id,size\n1,"5 inch\n2,7 inch\n'))
+    assert len(rows) == 2
+    assert notes == ["quotes that are never closed were read as a part of the field"]
+    rows, notes = rows_of(make_table("lists.csv", 'id,sizes\n1,"5, 6\n2,7\n'))
     assert len(rows) == 1
     assert notes == ["a quote is never closed: rows after it may be missing"]
 

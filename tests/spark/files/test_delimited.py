@@ -46,6 +46,6 @@ def test_prose_is_no_table(content: bytes) -> None:
 
 
 def test_the_dialect_of_the_recipe_counts() -> None:
-    content = b"id!name\n1!Halle, Saale\n"
+    content = b"id/name\n1/Halle, Saale\n"
     assert not has_rows(content)
-    assert has_rows(content, Dialect(delimiter="!"))
+    assert has_rows(content, Dialect(delimiter="/"))

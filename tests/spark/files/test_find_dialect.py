@@ -27,13 +27,15 @@ def text_of(delimiter: str, quote: str = "") -> str:
 
 @pytest.mark.parametrize("format_", [Csv(), Tsv()])
 @pytest.mark.parametrize(
-    "delimiter", [*",;\t|^~:\x01\x1f", "::", "||", "~~", "    ", ",  "], ids=repr
+    "delimiter",
+    [*",;\t|^~:\x01\x1f#§þ", "::", "||", "~~", "~|~", "|@|", "    ", ",  ", " ,"],
+    ids=repr,
 )
 @pytest.mark.parametrize("quote", ["", '"', "'"])
 def test_the_content_shows_what_separates_fields(
     tmp_path: Path, format_: Csv | Tsv, delimiter: str, quote: str
 ) -> None:
-    if delimiter == ",  " and quote != '"':
+    if delimiter in (",  ", " ,") and quote != '"':
         return
     assert read(tmp_path, text_of(delimiter, quote), format_) == [HEADER, *ROWS]
 
@@ -74,6 +76,45 @@ def test_usual_text_is_left_as_it_is(tmp_path: Path, text: str) -> None:
     names, *rows = read(tmp_path, text)
     assert names == text.split("\n", 1)[0].split(",")
     assert [row[0] for row in rows] == [line.split(",")[0] for line in text.split("\n")[1:-1]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        (['"id,name"', '"1,Ann"', '"2,Bob"', '"3,Cy"'], [["1", "Ann"], ["2", "Bob"], ["3", "Cy"]]),
+        (
+            ["id;name", '"1;""Ann; B"""', '"2;""Bob"""', '"3;Cy"'],
+            [["1", "Ann; B"], ["2", "Bob"], ["3", "Cy"]],
+        ),
+        (["id,name", "1,Roe\\, Ann", "2,Bob"], [["1", "Roe, Ann"], ["2", "Bob"]]),
+        (["id,name", '1,"5\\", or 6"', "2,Bob"], [["1", '5", or 6'], ["2", "Bob"]]),
+        (["id,name", '1,"Ann', "2,Bob"], [["1", '"Ann'], ["2", "Bob"]]),
+        (["id,name", '1,"Ann', "2,Bob", '3,"C, D"'], [["1", '"Ann'], ["2", "Bob"], ["3", "C, D"]]),
+        (['"id" ,"name"', '"1" ,"Ann, B"', '"2", "Bob" '], [["1", "Ann, B"], ["2", "Bob"]]),
+    ],
+    ids=["quoted lines", "doubly", "escaped delimiter", "escape", "open", "open above", "spaces"],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_quotes_cost_no_row(
+    tmp_path: Path, lines: list[str], rows: list[list[str]], end: str
+) -> None:
+    assert read(tmp_path, end.join([*lines, ""])) == [["id", "name"], *rows]
+
+
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        (["last,first", '"Berg, A"', '"Roe, B"', '"Ek, C"'], []),
+        (["id,name", '1,"Ann', 'and Bob"', "2,Cy"], [["1", "Ann\nand Bob"], ["2", "Cy"]]),
+        (["id,path", "1,C:\\a\\", "2,b"], [["1", "C:\\a\\"], ["2", "b"]]),
+    ],
+    ids=["texts with commas", "lines in a field", "paths"],
+)
+def test_quotes_and_backslashes_are_kept_where_they_serve(
+    tmp_path: Path, lines: list[str], rows: list[list[str]]
+) -> None:
+    found = read(tmp_path, "\n".join([*lines, ""]))[1:]
+    assert not rows or found == rows
 
 
 def test_rewritten_lines_may_be_cut_by_blocks(tmp_path: Path) -> None:

@@ -44,6 +44,19 @@ def test_one_reading_fits_all_rows(rows: list[list[str]], mended: list[str] | No
     assert RaggedRows.beside(2, rows, ",").mend(rows[0]) == mended
 
 
+@pytest.mark.parametrize(
+    ("fields", "mended"),
+    [
+        (["6", "Roe", " Dee", "K6"], ["6", "Roe, Dee", "K6"]),
+        (["6", "Roe", "Dee", "K6"], ["6", "Roe,Dee", "K6"]),
+        (["6", "Roe", "Dee", "lost"], ["6", "", ""]),
+    ],
+)
+def test_no_delimiter_divides_a_code(fields: list[str], mended: list[str]) -> None:
+    rows = [[str(at), "Berg", f"K{at}"] for at in range(3)]
+    assert RaggedRows.beside(3, rows, ",").mend(fields) == mended
+
+
 CELLS = st.text("ab 7,", max_size=4)
 
 
