@@ -5,7 +5,7 @@ The normal form distinguishes `000123` from `123`, `1.234,50` from `1234.5`, and
 are equal. It is evidence of its own: a join says in which form its values were compared.
 
 The same text may mean two values: `01/02/2024` is a day of January or of February. A *notation* is
-one way to read texts, and `notation_of` decides it for a column as a whole. A column without a
+one way to read texts, and `written_in.py` decides it for a column as a whole. A column without a
 notation is compared by its normal forms in every value form.
 
 All that is known of a form or a notation is in its declaration here: what it reads, how one value
@@ -14,21 +14,13 @@ value; the Spark package computes the same for columns, and `sql` the same in da
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 from typing_extensions import Self
 
-from datahub_hyperjoin.canonical import (
-    write_date,
-    write_day_in_words,
-    write_instant,
-    write_month,
-    write_number,
-    write_year_first,
-)
-from datahub_hyperjoin.form_sql import (
+from datahub_hyperjoin.form_parts import (
     BANK_SQL,
     FALSE_WORDS,
     LINK_SQL,
@@ -42,6 +34,12 @@ from datahub_hyperjoin.form_sql import (
     SqlParts,
     truth_sql,
     uuid_sql,
+    write_date,
+    write_day_in_words,
+    write_instant,
+    write_month,
+    write_number,
+    write_year_first,
 )
 
 Rewrites = tuple[tuple[str, str], ...]
@@ -480,173 +478,3 @@ class Notation(str, Enum):
         True
         """
         return self.rules.form
-
-
-_COMPILED = {notation: re.compile(notation.rules.pattern) for notation in Notation}
-WITH_CERTAIN: Mapping[Notation, tuple[Notation, ...]] = {
-    notation: (
-        notation,
-        *(
-            other
-            for other in Notation
-            if other is not notation and other.form is notation.form and other.rules.is_certain
-        ),
-    )
-    for notation in Notation
-}
-"""The notations that are read in a column of each notation: the first that reads a value does."""
-_OWN_SHARE = 0.03
-"""Minimum share of a column's values that its notation reads itself."""
-TRUTHS = 2
-"""Number of distinct values that a column of truth words, such as `yes` and `no`, must have.
-Constant columns are not converted."""
-
-
-def canonical_form(normal: str, notation: Notation) -> str:
-    """Convert a value to its value form; one that the notation cannot read stays as it is.
-
-    Examples:
-        >>> canonical_form("000123", Notation.PADDED), canonical_form("a007", Notation.PADDED)
-        ('123', 'a007')
-        >>> canonical_form("1.234,50", Notation.COMMA), canonical_form("1,234.50", Notation.POINT)
-        ('1234.5', '1234.5')
-        >>> canonical_form("1.2e-05", Notation.POINT), canonical_form("-0.0", Notation.POINT)
-        ('0.000012', '0')
-        >>> canonical_form("31.1.2024", Notation.DAY_FIRST)
-        '2024-01-31'
-        >>> canonical_form("01/31/2024", Notation.MONTH_FIRST)
-        '2024-01-31'
-        >>> canonical_form("20240131", Notation.YEAR_FIRST)
-        '2024-01-31'
-        >>> canonical_form("ja", Notation.TRUTH_WORDS), canonical_form("0", Notation.TRUTH_WORDS)
-        ('true', 'false')
-        >>> canonical_form("2024-01-31t00:30:00+01:00", Notation.OFFSET)
-        '2024-01-30 23:30:00'
-        >>> canonical_form("6f9619ff8b86d011b42d00c04fc964ff", Notation.BARE_UUID)
-        '6f9619ff-8b86-d011-b42d-00c04fc964ff'
-        >>> canonical_form("978-3-16-148410-0", Notation.SEPARATED)
-        '9783161484100'
-        >>> canonical_form("0049 (30) 123-456", Notation.PHONE)
-        '4930123456'
-        >>> canonical_form("https://www.example.org/a/", Notation.LINK)
-        'example.org/a'
-        >>> canonical_form("9:30", Notation.SHORT_TIME)
-        '09:30:00'
-    """
-    for read in WITH_CERTAIN[notation]:
-        if match := _COMPILED[read].match(normal):
-            return read.rules.write(match)
-    return normal
-
-
-def notation_of(
-    values: Collection[str], among: Collection[Notation] = tuple(Notation)
-) -> Notation | None:
-    """Find the notation that reads nearly all values and writes some of them differently.
-
-    There is none if two notations of one form read the values equally well, but as other values.
-    The values are normal forms of some distinct values; of all of them if there are at most two.
-
-    Examples:
-        >>> notation_of(["000123", "004711"]), notation_of(["123", "4711"])
-        (<Notation.PADDED: 'digits with leading zeros'>, None)
-        >>> notation_of(["01.02.2024", "31.01.2024"]), notation_of(["01.02.2024", "03.04.2024"])
-        (<Notation.DAY_FIRST: 'day first'>, None)
-        >>> notation_of(["1.234,50", "7"]), notation_of(["1.234", "5.678"])
-        (<Notation.COMMA: 'decimal comma'>, None)
-        >>> notation_of(["ja", "nein"]), notation_of(["ja", "nein", "no"])
-        (<Notation.TRUTH_WORDS: 'truth words'>, None)
-    """
-    shares = best_shares(values, among)
-    for notation, share in shares.items():
-        rivals = [
-            other
-            for other, its in shares.items()
-            if other is not notation and other.form is notation.form and its >= share
-        ]
-        if all(
-            share == shares[other] and _agree(values, notation, other) for other in rivals
-        ) and _changes(values, notation):
-            return notation
-    return None
-
-
-def best_shares(
-    values: Collection[str], among: Iterable[Notation], most: float = 1.0
-) -> dict[Notation, float]:
-    """Return the share of values that each notation reads, of those that read enough.
-
-    General notations are left out where another one reads as many. `most` is the greatest share
-    that is asked for.
-    """
-    shares = {
-        notation: share
-        for notation in among
-        if (share := readable_share(values, notation)) >= min(notation.rules.least, most)
-    }
-    best = max((share for read, share in shares.items() if not read.rules.is_general), default=0.0)
-    return {
-        read: share for read, share in shares.items() if share > best or not read.rules.is_general
-    }
-
-
-def common_forms(left: Notation | None, right: Notation | None) -> tuple[ValueForm, ...]:
-    """Return the forms in which two columns may be equal.
-
-    A column whose notation has another form is compared as it is written.
-
-    Examples:
-        >>> common_forms(Notation.DAY_FIRST, Notation.MONTH_FIRST)
-        (<ValueForm.DATES: 'dates'>,)
-        >>> common_forms(Notation.POINT, None)
-        (<ValueForm.NUMBERS: 'numbers'>,)
-        >>> len(common_forms(Notation.SEPARATED, Notation.PADDED))
-        2
-    """
-    return (*dict.fromkeys(notation.form for notation in (left, right) if notation),)
-
-
-def _agree(values: Iterable[str], one: Notation, other: Notation) -> bool:
-    return all(canonical_form(value, one) == canonical_form(value, other) for value in values)
-
-
-def readable_share(values: Collection[str], notation: Notation) -> float:
-    """Return the share of values that are valid in a notation; 0 if few are in it itself."""
-    own = _COMPILED[notation]
-    others = [_COMPILED[other] for other in WITH_CERTAIN[notation][1:]]
-    rest = [value for value in values if not own.match(value)]
-    if len(rest) >= len(values) - _OWN_SHARE * len(values):
-        return 0.0
-    unread = sum(not any(other.match(value) for other in others) for value in rest)
-    return 1 - unread / len(values)
-
-
-def readings_in(
-    form: ValueForm, left: Notation | None, right: Notation | None
-) -> tuple[Notation | None, Notation | None]:
-    """Return how two columns are read in a form, given their notations.
-
-    A column in no notation of the form may have values in that of the other column, if they are
-    certain.
-
-    >>> readings_in(ValueForm.CODES, Notation.SEPARATED, None)[1]
-    <Notation.SEPARATED: 'codes with separators'>
-    >>> readings_in(ValueForm.NUMBERS, Notation.COMMA, None)[1] is None
-    True
-    """
-    first, second = (each if each and each.form is form else None for each in (left, right))
-    return (
-        first or (second if second and second.rules.is_certain else None),
-        second or (first if first and first.rules.is_certain else None),
-    )
-
-
-def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether converting values to a notation's value form yields any new value.
-
-    Truth words count only if there are exactly two values, one true and one false.
-    """
-    written = {canonical_form(value, notation) for value in values}
-    if notation is Notation.TRUTH_WORDS and not len(values) == len(written) == TRUTHS:
-        return False
-    return not written <= {*values}

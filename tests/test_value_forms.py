@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.form_sql import FALSE_WORDS, TRUE_WORDS
+from datahub_hyperjoin.form_parts import FALSE_WORDS, TRUE_WORDS
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.value_forms import (
-    Notation,
-    ValueForm,
-    canonical_form,
-    notation_of,
-    readable_share,
-)
+from datahub_hyperjoin.value_forms import Notation, ValueForm
+from datahub_hyperjoin.written_in import canonical_form, notation_of, readable_share
 
 NUMBERS = st.decimals(-(10**12), 10**12, places=4)
 DATES = st.dates(min_value=dt.date(1600, 1, 1), max_value=dt.date(2199, 12, 31))

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.value_forms import Notation, canonical_form
+from datahub_hyperjoin.value_forms import Notation
+from datahub_hyperjoin.written_in import canonical_form
 
 PAGE = Path(__file__).parents[1] / "docs" / "values.md"
 EXAMPLES = {

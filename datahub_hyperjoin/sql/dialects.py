@@ -11,7 +11,7 @@ from threading import get_ident
 
 from sqlglot import Dialect, Generator, exp
 
-from datahub_hyperjoin.form_sql import SqlParts
+from datahub_hyperjoin.form_parts import SqlParts
 from datahub_hyperjoin.joins import FILE_DIALECT
 
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{{1,2}})?$"

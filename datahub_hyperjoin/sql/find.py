@@ -24,13 +24,8 @@ from datahub_hyperjoin.sql.write import (
     sides_of,
 )
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableId, TableProfile
-from datahub_hyperjoin.value_forms import (
-    WITH_CERTAIN,
-    ValueForm,
-    notation_of,
-    readable_share,
-    readings_in,
-)
+from datahub_hyperjoin.value_forms import ValueForm
+from datahub_hyperjoin.written_in import WITH_CERTAIN, notation_of, readable_share, readings_in
 
 _NO_NOTATIONS: Notations = ((), ())
 _PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)

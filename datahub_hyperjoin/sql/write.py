@@ -10,7 +10,7 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
 from datahub_hyperjoin.cell_parts import BRACKETS, QUOTES, CellParts, PartKind
-from datahub_hyperjoin.form_sql import SEPARATORS
+from datahub_hyperjoin.form_parts import SEPARATORS
 from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin, Join, Statement, reference
 from datahub_hyperjoin.normal_form import plain_spelling
 from datahub_hyperjoin.sql.dialects import SqlDialect, write_sql

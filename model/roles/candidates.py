@@ -21,7 +21,8 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.sketches import SketchArrays, split_by_size
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.tables import ColumnProfile, DataType
-from datahub_hyperjoin.value_forms import Notation, ValueForm, canonical_form
+from datahub_hyperjoin.value_forms import Notation, ValueForm
+from datahub_hyperjoin.written_in import canonical_form
 
 _MIN_KEY_UNIQUENESS = 0.95
 """Minimum uniqueness of a referenced column; samples and dirty rows repeat a few values."""

@@ -28,7 +28,8 @@ from datahub_hyperjoin.spark.counting.notations import column_notations
 from datahub_hyperjoin.spark.counting.placeholders import FEWEST_KEYS, leave_out_placeholders
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, to_bytes
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, Pattern
-from datahub_hyperjoin.value_forms import Notation, canonical_form
+from datahub_hyperjoin.value_forms import Notation
+from datahub_hyperjoin.written_in import canonical_form
 
 _LONGEST = 40
 _CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}

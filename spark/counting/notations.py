@@ -21,7 +21,7 @@ from datahub_hyperjoin.arrow_bytes import (
     index_within,
     reduce_each,
 )
-from datahub_hyperjoin.form_sql import SEPARATORS
+from datahub_hyperjoin.form_parts import SEPARATORS
 from datahub_hyperjoin.normal_form import Hashes, hash_values, normal_forms
 from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
@@ -30,10 +30,10 @@ from datahub_hyperjoin.spark.counting.sketch import (
 )
 from datahub_hyperjoin.spark.counting.texts import LAST_ZEROS, TextCounts, common_type, rewrite
 from datahub_hyperjoin.tables import DataType, ValueHash
-from datahub_hyperjoin.value_forms import (
+from datahub_hyperjoin.value_forms import Notation
+from datahub_hyperjoin.written_in import (
     TRUTHS,
     WITH_CERTAIN,
-    Notation,
     best_shares,
     canonical_form,
     notation_of,

@@ -28,7 +28,8 @@ from datahub_hyperjoin.arrow_bytes import (
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.counting.sketch import Counts, filtered_bounds
 from datahub_hyperjoin.tables import DataType
-from datahub_hyperjoin.value_forms import Notation, canonical_form
+from datahub_hyperjoin.value_forms import Notation
+from datahub_hyperjoin.written_in import canonical_form
 
 _EXACT_FLOATS = 2.0**53
 """Below this magnitude, every whole number is an exact double."""

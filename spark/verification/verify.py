@@ -30,14 +30,9 @@ from datahub_hyperjoin.spark.verification.counting import (
 )
 from datahub_hyperjoin.spark.verification.values import value_files, without
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
-from datahub_hyperjoin.value_forms import (
-    VALUE_FORMS,
-    Notation,
-    ValueForm,
-    common_forms,
-    readings_in,
-)
+from datahub_hyperjoin.value_forms import VALUE_FORMS, Notation, ValueForm
 from datahub_hyperjoin.visible import logger_of
+from datahub_hyperjoin.written_in import common_forms, readings_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,13 +21,8 @@ from datahub_hyperjoin.model.signals.overlap import (
 )
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 from datahub_hyperjoin.model.signals.sketches import count_common_hashes
-from datahub_hyperjoin.value_forms import (
-    Notation,
-    ValueForm,
-    canonical_form,
-    common_forms,
-    notation_of,
-)
+from datahub_hyperjoin.value_forms import Notation, ValueForm
+from datahub_hyperjoin.written_in import canonical_form, common_forms, notation_of
 from lakes.handmade import MakeLake
 
 

@@ -19,7 +19,8 @@ from datahub_hyperjoin.spark.counting.notations import (
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues
 from datahub_hyperjoin.spark.counting.texts import TextCounts, types_of
 from datahub_hyperjoin.tables import DataType
-from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
+from datahub_hyperjoin.value_forms import Notation
+from datahub_hyperjoin.written_in import canonical_form, notation_of
 
 DIGITS = st.text("0123456789", max_size=9)
 PUNCTUATED = st.text("0123456789.,+-/: et", max_size=14)
