@@ -106,6 +106,13 @@ class UnreadableTableError(TableWithHeaderError, ValueError):
         return cls.because("its bytes are not text")
 
     @classmethod
+    def of_markup(cls) -> Self:
+        return cls(
+            "cannot be read: it holds HTML or XML, whatever its name says. Open it in a "
+            "spreadsheet program, and save its table as CSV or XLSX"
+        )
+
+    @classmethod
     def in_archive(cls) -> Self:
         return cls.because("its ZIP archive is damaged, or compressed by an unknown method")
 

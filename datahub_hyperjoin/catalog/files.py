@@ -191,7 +191,7 @@ def _tables_with_metadata(
 def _format_of(file: ListedFile) -> str | None:
     """Return the format of a data file; None for any other file."""
     path = PurePosixPath(file.path)
-    if path.parent.name == DELTA_LOG:
+    if path.parent.name == DELTA_LOG or file.format == _ARCHIVE:
         return None
     return file.format or split_name(path.name)[1]
 
@@ -255,7 +255,12 @@ def _format_by_content(
         with DecompressedFile(path) as opened:
             found = format_of_content(opened.read(_BYTES_LOOKED_AT))
         if found:
-            is_as_named = named and (named.name == found or {named.name, found} == _JSON_FORMATS)
+            is_as_named = named and (
+                named.name == found
+                or {named.name, found} == _JSON_FORMATS
+                # The first bytes need not show that an archive is a workbook.
+                or (found == _ARCHIVE and named.has_members)
+            )
             return "" if is_as_named else found
         if named and (isinstance(named, DelimitedText) or named.schema_suffix):
             return ""
@@ -406,7 +411,7 @@ def tables_of_archives(
     """List the tables in the ZIP archives of a local folder, and name the files that are none."""
     tables: list[Table] = []
     for file in files:
-        if PurePosixPath(file.path).suffix.lower() != _ZIP:
+        if PurePosixPath(file.path).suffix.lower() != _ZIP and file.format != _ARCHIVE:
             continue
         with suppress(TableError):
             members = _members_of(file)
@@ -533,11 +538,12 @@ def warn_of_unread_files(
 ) -> None:
     """Warn about files that belong to no table."""
     kinds: dict[str, list[str]] = defaultdict(list)
+    zipped = {file.path for file in files if file.format == _ARCHIVE}
     archives: set[str] = set()
     for path in map(PurePosixPath, _files_of_no_table(files)):
         if not selection.tables.allowed(str(path)) or _is_beside_data(path):
             continue
-        if _is_archive(path):
+        if _is_archive(path) or str(path) in zipped:
             archives.add(str(path))
         else:
             kinds[_kind(path)].append(str(path))

@@ -66,7 +66,8 @@ def copy_frames(
 ) -> list[Table]:
     """Copy data frames, or what else exports its rows to Arrow, to Parquet files."""
     tables = []
-    for name, frame in frames.items():
+    for key, frame in frames.items():
+        name = str(key)
         if not keeps(".".join(filter(None, (prefix, name)))):
             continue
         try:
@@ -207,17 +208,20 @@ def _as_arrow(name: str, frame: object) -> pa.Table:
     """Convert a data frame to an Arrow table."""
     if isinstance(frame, pa.Table):
         rows = frame
-    elif _library(frame) == "pandas" and hasattr(frame, "iloc"):
+    elif _library(frame) == "pandas" and hasattr(frame, "iloc") and hasattr(frame, "columns"):
         rows = _from_pandas(cast("pd.DataFrame", frame))
     else:
         # A lazy frame of Polars first computes its rows; Spark's has `toArrow` besides.
-        if _library(frame) == "polars":
+        if _library(frame) == "polars" and hasattr(frame, "with_columns"):
             rows = getattr(frame, "collect", lambda: frame)()
             frame = _with_arrow_types(rows)
         convert = getattr(frame, "to_arrow", None) or getattr(frame, "toArrow", None)
         if convert is None and not hasattr(frame, "__arrow_c_stream__"):
             raise UnusableSourceError.other_frame(name, type(frame).__name__)
         rows = convert() if convert else pa.table(frame)
+        # A single column of Polars is an array.
+        if not hasattr(rows, "rename_columns"):
+            raise UnusableSourceError.other_frame(name, type(frame).__name__)
     return rows.rename_columns(column_names(rows.column_names))
 
 
@@ -250,7 +254,12 @@ def _array_of(values: "pd.Series[Any]") -> pa.Array | pa.ChunkedArray:
     if not isinstance(kind, pd.PeriodDtype | pd.IntervalDtype):
         with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
             return pa.array(values, from_pandas=True)
-    return pa.array(values.map(str, na_action="ignore"), pa.string(), from_pandas=True)
+    return pa.array(values.map(_text, na_action="ignore"), pa.string(), from_pandas=True)
+
+
+def _text(value: object) -> str:
+    # Half a surrogate pair has no UTF-8.
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def _with_arrow_types(frame: Any) -> Any:  # noqa: ANN401 (this package does not need Polars)

@@ -34,7 +34,7 @@ class ArrowFile(FileFormat):
 
     name = "arrow"
     title = "Arrow and Feather files"
-    suffixes = (".arrow", ".feather", ".ipc", ".arrows")
+    suffixes = (".arrow", ".feather", ".ipc", ".arrows", ".ftr")
 
     def read(self, file: File, paths: Paths) -> TableStream:
         """See `FileFormat.read`."""

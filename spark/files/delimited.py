@@ -38,7 +38,7 @@ from datahub_hyperjoin.spark.files.dialects import (
     with_lone_quotes,
 )
 from datahub_hyperjoin.spark.files.encoding import TextStream
-from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat, format_of
+from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat, format_of, refuse_markup
 from datahub_hyperjoin.spark.files.header import (
     NO_HEADER,
     csv_options,
@@ -159,7 +159,10 @@ class Csv(DelimitedText):
     name = "csv"
     title = "CSV files"
     suffixes = (".csv", ".psv")
-    doubtful_suffixes = (TEXT, *(".text", ".dat", ".data", ".dsv", ".tbl", ".del", ".prn"), "")
+    doubtful_suffixes = (
+        *(TEXT, ".text", ".dat", ".data", ".dsv", ".ssv", ".tbl", ".del", ".prn", ".asc", ".lst"),
+        *(".out", ".rpt", ".unl", ".exp", ".bcp", ""),
+    )
 
 
 class Tsv(DelimitedText):
@@ -244,6 +247,7 @@ def _layout(
 ) -> DelimitedLayout:
     """Skip the title lines of delimited text, and find its layout and the requested columns."""
     notes = stream.notes
+    refuse_markup(stream.head()[:_BYTES_EXAMINED].encode())
     dialect, rewrite = find_dialect(stream.head(), dialect, hint)
     stream.rewrite(rewrite, dialect)
     head = stream.head()

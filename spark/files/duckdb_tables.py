@@ -37,7 +37,10 @@ class DuckDbFile(FileFormat):
 
     name = "duckdb"
     title = "tables of DuckDB files in a folder"
-    doubtful_suffixes = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb")
+    doubtful_suffixes = (
+        *(".sqlite", ".sqlite3", ".db", ".db3", ".s3db", ".sl3", ".gpkg", ".dat", ""),
+        *(".duckdb", ".ddb"),
+    )
     has_members = True
 
     def recognises(self, path: DataPath, dialect: Dialect) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from importlib.util import find_spec
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from datahub_hyperjoin.locations import Dialect, File
@@ -25,7 +24,7 @@ from datahub_hyperjoin.spark.columns import (
     readable_paths,
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError, MissingReaderError, UnreadableTableError
-from datahub_hyperjoin.spark.files.formats import FileFormat
+from datahub_hyperjoin.spark.files.formats import FileFormat, refuse_markup
 from datahub_hyperjoin.spark.files.header import (
     find_header,
     is_number,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
 
 _PACKAGE = "python_calamine"
-_ROWS_EXAMINED = 200
+_ROWS_EXAMINED, _BYTES_EXAMINED = 200, 1 << 10
 _BATCH_ROWS = 1 << 13
 _EXACT_FLOATS = 2.0**53
 
@@ -193,9 +192,10 @@ class _Header:
 def _open_workbook(path: DataPath) -> "CalamineWorkbook":
     from python_calamine import CalamineWorkbook  # noqa: PLC0415 (an optional requirement)
 
-    if isinstance(path, Path):
-        return CalamineWorkbook.from_path(path)
+    # From a path, the ending would count, and not the content.
     with open_in_order(path) as file:
+        refuse_markup(file.read(_BYTES_EXAMINED))
+        file.seek(0)
         return CalamineWorkbook.from_filelike(file)
 
 

@@ -173,6 +173,8 @@ _MARKS = {
     b"PAR1": "parquet",
     b"ORC": "orc",
     b"Obj\x01": "avro",
+    b"ARROW1": "arrow",
+    b"FEA1": "arrow",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "workbook",
 }
 """The first bytes of files by their format. A table here, so that no module is loaded in vain."""
@@ -187,11 +189,20 @@ def format_of_content(head: bytes) -> str:
     >>> format_of_content(b"PAR1..."), format_of_content(b'{"id": 7}'), format_of_content(b"id,n")
     ('parquet', 'json', '')
     """
-    if head.startswith(_ZIP) and any(part in head for part in _IN_WORKBOOKS):
-        return "workbook"
+    if head.startswith(_ZIP):
+        return "workbook" if any(part in head for part in _IN_WORKBOOKS) else "zip"
     if _JSON.match(head):
         return "json"
     return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "")
+
+
+_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[!?a-zA-Z][^\n>]*>")
+
+
+def refuse_markup(head: bytes) -> None:
+    """Raise an error if the beginning of a file is HTML or XML, whatever its name says."""
+    if _MARKUP.match(head):
+        raise UnreadableTableError.of_markup()
 
 
 def formats_in_doubt(suffix: str) -> list[FileFormat]:

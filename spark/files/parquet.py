@@ -38,8 +38,8 @@ class Parquet(FileFormat):
 
     name = "parquet"
     title = "PARQUET files"
-    suffixes = (".parquet",)
-    plain_duckdb_calls = (DuckDbCall(function="read_parquet", suffixes=suffixes),)
+    suffixes = (".parquet", ".pq", ".parq")
+    plain_duckdb_calls = (DuckDbCall(function="read_parquet", suffixes=suffixes[:1]),)
     spark_reader = "parquet"
     spark_providers = ("parquet", "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe")
 

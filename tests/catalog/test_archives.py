@@ -77,6 +77,13 @@ def test_the_tables_in_an_archive_are_read(tmp_path: Path) -> None:
     assert tell(tmp_path) == (["gtfs.ZIP: z.xlsx; extract what is a table"], {"files_not_read": 0})
 
 
+def test_an_archive_is_known_by_its_content(tmp_path: Path) -> None:
+    pack(tmp_path / "orders.csv", "orders.csv")
+    pack(tmp_path / "none.csv", "README.md")
+    assert tables(tmp_path) == {"orders.csv/orders.csv": [{"code": "AA"}]}
+    assert tell(tmp_path)[0] == ["none.csv: extract it in its folder if it has tables"]
+
+
 def test_a_damaged_member_is_named(tmp_path: Path) -> None:
     path = tmp_path / "one.zip"
     pack(path, "a.csv")

@@ -68,8 +68,9 @@ def test_odd_frames_of_pandas_are_copied(tmp_path: Path) -> None:
     mixed = pd.DataFrame([[1, "a"], ["x", "b"], [None, "c"]], columns=["v", "v"])
     named = pd.DataFrame({1: [3]}, index=pd.Index(["k"], name="key"))
     unnamed = pd.DataFrame({"a": [3]}, index=["k"])
+    halved = pd.DataFrame({"a": ["\ud800x"]})
     tables = copy_frames(
-        {"mixed": mixed, "named": named, "unnamed": unnamed},
+        {"mixed": mixed, "named": named, "unnamed": unnamed, 2024: halved},
         tmp_path,
         prefix="",
         warn=refuse,
@@ -79,7 +80,9 @@ def test_odd_frames_of_pandas_are_copied(tmp_path: Path) -> None:
         {"v": ["1", "x", None], "v_2": ["a", "b", "c"]},
         {"key": ["k"], "1": [3]},
         {"row_name": ["k"], "a": [3]},
+        {"a": ["?x"]},
     ]
+    assert tables[-1].title == "2024"
 
 
 def test_columns_that_arrow_has_no_type_for_are_copied_as_text(tmp_path: Path) -> None:
@@ -104,9 +107,10 @@ def test_columns_that_arrow_has_no_type_for_are_copied_as_text(tmp_path: Path) -
 
 
 def test_a_value_that_is_no_frame_is_named(tmp_path: Path) -> None:
-    message = "'orders' is a list, which is no data frame. Pass frames of pandas, Polars, Arrow or"
-    with pytest.raises(UnusableSourceError, match=message):
-        copy_frames({"orders": [1]}, tmp_path, prefix="", warn=refuse, keeps=keep_all)
+    message = r"'orders' is a (list|Series), which is no data frame. Pass frames of pandas, Polars"
+    for other in ([1], pd.Series([1]), pl.Series([1])):
+        with pytest.raises(UnusableSourceError, match=message):
+            copy_frames({"orders": other}, tmp_path, prefix="", warn=refuse, keeps=keep_all)
 
 
 def test_tables_and_views_of_duckdb_are_copied(tmp_path: Path) -> None:

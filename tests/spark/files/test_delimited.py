@@ -1,9 +1,12 @@
 """Test that delimited text is distinguished from prose."""
 
+from pathlib import Path
+
 import pytest
 
 from datahub_hyperjoin.locations import Dialect
-from datahub_hyperjoin.spark.files.delimited import has_rows
+from datahub_hyperjoin.spark.errors import UnreadableTableError
+from datahub_hyperjoin.spark.files.delimited import has_rows, read_delimited
 
 CSV = "stop_id,stop_name,stop_lat\n8000,Halle (Saale),51.47\n8001,Kothen,51.75\n"
 
@@ -49,3 +52,11 @@ def test_the_dialect_of_the_recipe_counts() -> None:
     content = b"id/name\n1/Halle, Saale\n"
     assert not has_rows(content)
     assert has_rows(content, Dialect(delimiter="/"))
+
+
+@pytest.mark.parametrize("text", ["<!DOCTYPE html>\n<p>no, such page</p>\n", "<a x='1'>\n<b/>\n"])
+def test_markup_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(UnreadableTableError, match="save its table as CSV or XLSX"):
+        read_delimited(path, None)

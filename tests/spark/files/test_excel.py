@@ -144,8 +144,16 @@ def test_what_is_no_sheet_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableTableError, match="cannot be read: WorksheetNotFound: Lost"):
         rows_of(table_of(path, "Lost"))
     path.write_bytes(b"nothing")
-    with pytest.raises(UnreadableTableError, match="cannot be read: ZipError: invalid"):
+    with pytest.raises(UnreadableTableError, match="cannot be read: CalamineError: Cannot"):
         rows_of(table_of(path, "Empty"))
+    path.write_text('<table border="1">\n<tr><td>id</td></tr></table>')
+    with pytest.raises(UnreadableTableError, match="it holds HTML or XML, whatever its name says"):
+        rows_of(table_of(path, "Empty"))
+
+
+def test_the_ending_of_a_workbook_does_not_count(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "book.xlsx", {"Cities": CITIES})
+    assert rows_of(table_of(path.rename(tmp_path / "book.xls"), "Cities"))
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
