@@ -19,7 +19,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
 from datahub_hyperjoin.joins import Evidence, Join, RunSql, Suggestion
 from datahub_hyperjoin.joins.describe import shown_first
-from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.locations import File, Relation
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.model.domains import find_domains
@@ -139,7 +139,7 @@ def index_lake(
 
 def _views(profiles: Sequence[TableProfile]) -> set[TableId]:
     places = ((each.table.id, each.table.location) for each in profiles)
-    return {id_ for id_, place in places if isinstance(place, Relation) and place.is_view}
+    return {id_ for id_, place in places if isinstance(place, Relation | File) and place.is_view}
 
 
 def embed(

@@ -224,6 +224,9 @@ class File:
     """Name of the table if the file holds several: the sheet of a workbook, or the schema and name
     of a table of a DuckDB database."""
 
+    is_view: bool = False
+    """Whether it is a view of a DuckDB database."""
+
     copy_of: tuple[str, ...] = ()
     """Parts of the SQL name of the data frame or DuckDB table that was copied to this file. Empty
     if the file is no temporary copy."""

@@ -169,8 +169,13 @@ def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_ListedT
 
 
 def _in_duckdb(file: ListedFile, selection: TableSelection) -> Iterator[_ListedTable]:
-    for schema, name in DuckDbFile().list_members(Path(file.uri), views=selection.views):
-        location = File(uri=file.uri, format=DuckDbFile.name, member=(schema, name))
+    path = Path(file.uri)
+    tables = {*DuckDbFile().list_members(path, views=False)}
+    for schema, name in DuckDbFile().list_members(path, views=selection.views):
+        member = (schema, name)
+        location = File(
+            uri=file.uri, format=DuckDbFile.name, member=member, is_view=member not in tables
+        )
         yield name if schema == _MAIN else f"{schema}.{name}", location, state_of([file])
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, takewhile
+from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -21,10 +22,12 @@ from datahub_hyperjoin.tables import ColumnProfile, TableId
 _WORDS = (
     "archived?|backups?|bak|bkp|copy|copies|dump|final|old|orig|snapshot|stage|staging|stg|te?mp"
 )
+_IN_NAMES = "clean(?:ed)?|dedup(?:ed)?|dup(?:licate)?|export|extract|latest|new|raw|sample|subset"
 _DATE = r"(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[T_-]?\d{4,6})?"
 _MARK = re.compile(
-    rf"^(?:copy of|kopie von|copie de|copia de)[ _]+|^(?:{_WORDS}|raw|vw?)[ _-]+(?=.)"
-    rf"|(?<=.)[ _.-]*\(\d+\)$|(?<=.)[ _.-]+(?:{_WORDS}|copie|kopie|copia|view|v\d+|{_DATE})$",
+    rf"^(?:copy of|kopie von|copie de|copia de)[ _]+|^(?:{_WORDS}|raw|src|vw?)[ _-]+(?=.)"
+    rf"|(?<=.)[ _.-]*\(\d+\)$"
+    rf"|(?<=.)[ _.-]+(?:{_WORDS}|{_IN_NAMES}|copie|kopie|copia|view|v\d+|{_DATE})$",
     re.IGNORECASE,
 )
 """What the name of a copy has in addition to that of its original."""
@@ -74,13 +77,22 @@ class Copies:
         found = ((ids[copy], ids[first]) for first, *others in self.groups for copy in others)
         return tuple(sorted((copy, first) for copy, first in found if copy and first))
 
+    @cached_property
+    def _is_copied(self) -> ColumnMask:
+        """Whether each column is in a copy, or copied; a copy may have further columns."""
+        is_copied = np.zeros(len(self.lake), dtype=bool)
+        for first, *others in self.groups:
+            paths = {self.lake.paths[column].casefold() for column in self.lake.columns_of[first]}
+            for table in (first, *others):
+                own = self.lake.columns_of[table].tolist()
+                is_copied[own] = [self.lake.paths[each].casefold() in paths for each in own]
+        return is_copied
+
     def are_apart(self, left: Ints, right: Ints) -> Masks:
         """Mark the pairs of columns that do not join, as one is in a copy."""
         count, apart = len(self.lake.titles), np.zeros(np.shape(left), dtype=bool)
         tables = [self.lake.table_of[side] for side in (left, right)]
-        is_copied = np.zeros(count, dtype=bool)
-        is_copied[[*self._group_of]] = True
-        chosen = np.nonzero(is_copied[tables[0]] | is_copied[tables[1]])
+        chosen = np.nonzero(self._is_copied[left] | self._is_copied[right])
         pairs = number_pairs(tables[0][chosen], tables[1][chosen], count)
         distinct, at = np.unique(pairs, return_inverse=True)
         ends = zip(*(each.tolist() for each in np.divmod(distinct, count)), strict=True)
@@ -116,17 +128,27 @@ def find_copies(lake: Lake, views: Collection[TableId] = ()) -> Copies:
     """Find the tables of a lake that are copies of each other."""
     finder = _Finder(lake)
     stems = [strip_marks(title) for title in lake.titles]
+    above = [_marks_above(table) for table in lake.tables]
+    marks = [own + others for (_, own), others in zip(stems, above, strict=True)]
     sizes = Counter(lake.places)
 
     def standing(table: int) -> tuple[object, ...]:
         """Return a sort key that puts the original first."""
         id_, place = lake.tables[table], lake.places[table]
-        marks = stems[table][1] + (_FOLDER.search(place) is not None)
         size, words = -sizes[place], len(lake.title_words[table])
-        return marks, id_ in views, size, -finder.rows(table), words, str(id_)
+        return marks[table], id_ in views, size, -finder.rows(table), words, str(id_)
 
-    found = _united([*finder.equal(), *finder.alike([stem for stem, _ in stems])])
+    names = [stem for stem, _ in stems]
+    are_views = [table in views for table in lake.tables]
+    partly = finder.partly_alike(names, marks, are_views)
+    found = _united([*finder.equal(), *finder.alike(names), *partly])
     return Copies(lake, tuple(tuple(sorted(group, key=standing)) for group in found))
+
+
+def _marks_above(table: TableId | None) -> int:
+    """Return the number of marks in the names of the folders, workbook or schema of a table."""
+    place = table.parent if table else ""
+    return strip_marks(PurePosixPath(place).stem)[1] + (_FOLDER.search(place) is not None)
 
 
 @dataclass(frozen=True)
@@ -175,7 +197,33 @@ class _Finder:
                 if self._are_alike(one, other):
                     yield [one, other]
 
+    def partly_alike(
+        self, stems: Sequence[str], marks: Sequence[int], are_views: Sequence[bool]
+    ) -> Iterator[list[int]]:
+        """Yield pairs of tables of which one has all columns of the other, and its values.
+
+        Their names say that one is a copy of the other, or the one with fewer columns is a view.
+        """
+        groups, holders = defaultdict[str, list[int]](list), defaultdict[str, set[int]](set)
+        for table, own in enumerate(self._columns):
+            groups[stems[table]].append(table)
+            for path in own:
+                holders[path].add(table)
+        pairs = [pair for group in groups.values() for pair in combinations(group[:_MOST], 2)]
+        pairs = [(one, other) for one, other in pairs if marks[one] != marks[other]]
+        for view in np.flatnonzero(are_views).tolist():
+            if own := self._columns[view]:
+                wider = set.intersection(*(holders[path] for path in own)) - {view}
+                pairs += [(view, other) for other in sorted(wider)[:_MOST] if not are_views[other]]
+        for pair in pairs:
+            fewer, more = sorted(pair, key=lambda table: len(self._columns[table]))
+            paths = self._columns[fewer].keys()
+            is_part = len(paths) > 1 and paths <= self._columns[more].keys()
+            if is_part and self._are_alike(more, fewer):
+                yield [fewer, more]
+
     def _are_alike(self, one: int, other: int) -> bool:
+        """Return whether a table has the values of another one, which may have fewer columns."""
         left = self._columns[one]
         pairs = [(left[path], right) for path, right in self._columns[other].items()]
         sketches = self.lake.sketches

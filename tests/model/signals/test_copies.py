@@ -1,9 +1,12 @@
 """Test which tables are copies of others, and which of them other tables join."""
 
 import random
+import sqlite3
 from pathlib import Path
 
+import duckdb
 import pytest
+from openpyxl import Workbook
 
 from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.discovery.result import FoundJoins
@@ -41,6 +44,8 @@ def find(folder: Path, files: dict[str, str]) -> tuple[FoundJoins, set[tuple[str
         ("orders_2024", "orders_2024"),
         ("copy", "copy"),
         ("old_orders_v2", "orders"),
+        ("orders_sample", "orders"),
+        ("src_orders_new", "orders"),
     ],
 )
 def test_marks_of_copies_are_no_part_of_a_name(title: str, stem: str) -> None:
@@ -85,6 +90,63 @@ def test_a_database_that_stands_twice_keeps_its_joins(tmp_path: Path) -> None:
         (f"{place}/sales/deals.csv.firm", f"{place}/crm/firms.csv.id") for place in ("dev", "prod")
     }
     assert len(told) == 2
+
+
+def test_a_copy_may_lack_columns_or_have_more(tmp_path: Path) -> None:
+    regions = [f"R{at * 37 % 1009}" for at in range(30)]
+    sized = [f"{line},{len(line) * 7}" for line in FIRMS.splitlines()[1:]]
+    wider = [f"{line},{regions[at % 30]}" for at, line in enumerate(sized)]
+    files = {
+        "firms.csv": "\n".join(["id,name,size", *sized]),
+        "firms_bak.csv": FIRMS,
+        "stg_firms.csv": "\n".join(["id,name,size,region", *wider]),
+        "regions.csv": "\n".join(["region,title", *(f"{each},Title {each}" for each in regions)]),
+        "deals.csv": DEALS,
+    }
+    _, joins, told = find(tmp_path, files)
+    # What the original lacks may be joined in a copy.
+    own = ("stg_firms.csv.region", "regions.csv.region")
+    assert joins == {("deals.csv.firm", "firms.csv.id"), own}
+    assert told == {
+        "firms_bak.csv has the content of firms.csv",
+        "stg_firms.csv has the content of firms.csv",
+    }
+
+
+_TYPES = {"name": "TEXT", "amount": "DOUBLE"}
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_views_of_some_rows_or_columns_are_copies(tmp_path: Path, kind: str) -> None:
+    path = str(tmp_path / "shop.db")
+    connection = sqlite3.connect(path) if kind == "sqlite" else duckdb.connect(path)
+    for name, text in (("firms", FIRMS), ("deals", DEALS)):
+        header, *lines = text.splitlines()
+        columns = ", ".join(f"{each} {_TYPES.get(each, 'INTEGER')}" for each in header.split(","))
+        rows = ", ".join("('" + line.replace(",", "', '") + "')" for line in lines)
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+        connection.execute(f"INSERT INTO {name} VALUES {rows}")
+    connection.execute("CREATE VIEW names AS SELECT name, id FROM firms")
+    connection.execute("CREATE VIEW large AS SELECT * FROM deals WHERE amount > 300")
+    connection.commit()
+    connection.close()
+    _, joins, told = find(tmp_path, {})
+    assert joins == {("shop.db/deals.firm", "shop.db/firms.id")}
+    assert told == {
+        "shop.db/large has the content of shop.db/deals",
+        "shop.db/names has the content of shop.db/firms",
+    }
+
+
+@pytest.mark.parametrize("book", ["Copy of firms.xlsx", "firms (1).xlsx"])
+def test_the_name_of_a_workbook_says_that_it_is_a_copy(tmp_path: Path, book: str) -> None:
+    workbook = Workbook()
+    sheet = workbook.create_sheet("firms", 0)
+    for line in FIRMS.splitlines():
+        sheet.append([int(each) if each.isdigit() else each for each in line.split(",")])
+    workbook.save(tmp_path / book)
+    _, joins, _ = find(tmp_path, {"firms.csv": FIRMS, "deals.csv": DEALS})
+    assert joins == {("deals.csv.firm", "firms.csv.id")}
 
 
 def test_people_may_join_a_copy(tmp_path: Path) -> None:
