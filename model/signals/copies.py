@@ -217,9 +217,9 @@ class _Finder:
                 pairs += [(view, other) for other in sorted(wider)[:_MOST] if not are_views[other]]
         for pair in pairs:
             fewer, more = sorted(pair, key=lambda table: len(self._columns[table]))
-            paths = self._columns[fewer].keys()
-            is_part = len(paths) > 1 and paths <= self._columns[more].keys()
-            if is_part and self._are_alike(more, fewer):
+            own = self._columns[fewer]
+            is_part = len(own) > 1 and own.keys() <= self._columns[more].keys()
+            if is_part and self._tells[[*own.values()]].any() and self._are_alike(more, fewer):
                 yield [fewer, more]
 
     def _are_alike(self, one: int, other: int) -> bool:

@@ -128,10 +128,16 @@ def test_views_of_some_rows_or_columns_are_copies(tmp_path: Path, kind: str) -> 
         connection.execute(f"INSERT INTO {name} VALUES {rows}")
     connection.execute("CREATE VIEW names AS SELECT name, id FROM firms")
     connection.execute("CREATE VIEW large AS SELECT * FROM deals WHERE amount > 300")
+    connection.execute("CREATE TABLE days (no INTEGER, week INTEGER)")
+    counted = ", ".join(f"({at}, {at // 7})" for at in range(1, 71))
+    connection.execute(f"INSERT INTO days VALUES {counted}")
+    connection.execute("CREATE VIEW all_days AS SELECT no, week FROM days")
     connection.commit()
     connection.close()
     _, joins, told = find(tmp_path, {})
-    assert joins == {("shop.db/deals.firm", "shop.db/firms.id")}
+    assert ("shop.db/deals.firm", "shop.db/firms.id") in joins
+    assert not any("large" in pair[0] + pair[1] or "names" in pair[0] + pair[1] for pair in joins)
+    # Numbers that only count tell no copy.
     assert told == {
         "shop.db/large has the content of shop.db/deals",
         "shop.db/names has the content of shop.db/firms",
