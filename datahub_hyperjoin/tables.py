@@ -30,6 +30,10 @@ class DataType(str, Enum):
     NESTED = "nested"
 
 
+NUMBERS = frozenset({DataType.INTEGER, DataType.DECIMAL})
+"""The types of numbers."""
+
+
 class ValueHash(Enum):
     """The hash function by which the sketches of a run distinguish values."""
 
@@ -243,7 +247,13 @@ class ColumnProfile:
     notation, or if conversion would change hardly any value."""
 
     placeholders: tuple[str, ...] = ()
-    """Values, as written, that stand for a missing key, such as -1. They count as nulls."""
+    """Values, as written, that stand for a missing key, such as -1. They count as nulls. One of a
+    personal column that is no usual word for that is a hash."""
+
+    markers: tuple[str, ...] = ()
+    """Values that often stand for a missing one, in several rows each, and count as values."""
+    marker_counts: tuple[int, ...] = ()
+    """Number of rows that hold each of `markers`."""
 
     @property
     def completeness(self) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, product, zip_longest
 
 from sqlglot import exp
 from typing_extensions import assert_never
@@ -10,7 +10,7 @@ from typing_extensions import assert_never
 from datahub_hyperjoin.cell_parts import CellParts, PartKind
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.spark.counting.texts import is_usual_marker
+from datahub_hyperjoin.spark.counting.texts import NULL_WORDS, is_usual_marker
 from datahub_hyperjoin.sql.duckdb_engine import FileAddresses
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
@@ -23,7 +23,15 @@ from datahub_hyperjoin.sql.write import (
     part_comparisons,
     sides_of,
 )
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import (
+    NUMBERS,
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    Table,
+    TableId,
+    TableProfile,
+)
 from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.written_in import WITH_CERTAIN, notation_of, readable_share, readings_in
 
@@ -32,7 +40,6 @@ _PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)
 """The places of ways to compare columns among `comparisons`."""
 _FORM = 2
 """The place of the way that converts values to a form, if they are equal in this form only."""
-_NUMBERS = {DataType.INTEGER, DataType.DECIMAL}
 _PARTS = {PartKind.ELEMENTS: 1, PartKind.NUMBER: 0, PartKind.JOINED: 1}
 """The place of the way that takes cells apart, whatever brackets or letters they have."""
 _TOLERANCE = 0.02
@@ -89,7 +96,7 @@ class LakeInSql:
         first, second = self.columns.get(left), self.columns.get(right)
         if first is None or second is None:
             return _SPELLED
-        if first.type is second.type is not DataType.TEXT or {first.type, second.type} <= _NUMBERS:
+        if first.type is second.type is not DataType.TEXT or {first.type, second.type} <= NUMBERS:
             return _PLAIN
         written = [{normal_form(value): value for value in each.sample} for each in (first, second)]
         both = [(written[0][form], written[1][form]) for form in written[0].keys() & written[1]]
@@ -105,13 +112,35 @@ class LakeInSql:
         known = (self.columns[column] for column in columns if column in self.columns)
         return frozenset(chain.from_iterable(value for each in known for value in each.sample))
 
-    def missing(self, column: ColumnId) -> tuple[exp.Expr, ...]:
-        """Return the listed values that stand for a missing key; others may be secret."""
-        profile = self.columns.get(column)
-        if profile is None:
+    def missing(self, column: ColumnId, other: ColumnId, named: str) -> tuple[exp.Expr, ...]:
+        """Return those of the `named` values that stand for a missing key in a column."""
+        profile, beside = self.columns.get(column), self.columns.get(other)
+        if profile is None or beside is None:
             return ()
-        make = exp.Literal.number if profile.type in _NUMBERS else exp.Literal.string
-        return tuple(map(make, filter(is_usual_marker, profile.placeholders)))
+        shared = sorted({*profile.markers} & {*beside.markers})
+        texts = [text for text in (*profile.placeholders, *shared) if text in named.split(", ")]
+        if profile.type not in NUMBERS:
+            return tuple(map(exp.Literal.string, texts))
+        # A column of numbers can hold `nan`, but no other word.
+        is_nan = {text: normal_form(text) == "nan" for text in texts}
+        return tuple(
+            exp.Literal.string(text) if is_nan[text] else exp.Literal.number(text)
+            for text in texts
+            if is_nan[text] or normal_form(text) not in NULL_WORDS
+        )
+
+    def single_keys(self, columns: Iterable[ColumnId]) -> list[tuple[bool, ...]]:
+        """List for which columns SQL may demand keys that are in one row of their table.
+
+        Where all but placeholders are, that leaves out placeholders in any spelling, and those that
+        may be secret.
+        """
+        known = [
+            self.columns[column].placeholders if column in self.columns else ()
+            for column in columns
+        ]
+        are_named = all(map(is_usual_marker, chain.from_iterable(known)))
+        return [*([()] if are_named else []), *([tuple(map(bool, known))] if any(known) else [])]
 
 
 def _fold(value: str) -> str:
@@ -212,15 +241,20 @@ def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Joi
     # Values that match in normal form need no notation.
     notations = [lake.notations(*each, form) if form else _NO_NOTATIONS for each in ends]
     characters = lake.characters(chain.from_iterable(ends))
-    missing = tuple((lake.missing(first), lake.missing(second)) for first, second in ends)
+    named = join.measured.placeholders
+    missing = tuple(
+        (lake.missing(first, second, named), lake.missing(second, first, named))
+        for first, second in ends
+    )
+    ways_to_leave_out = lake.single_keys(ends[0]) if named else [()]
     tables = [lake.tables[end.table] for end in ends[0]]
     for first, second in _read_all(*(engine.readings(table) for table in tables)):
         ways = comparisons(engine.dialect, notations, form, characters)
         if parts:
             is_first = parts.column == str(ends[0][0])
             ways = part_comparisons(engine.dialect, parts, is_first=is_first, pairs=len(pairs))
-        for comparison in ways:
-            yield JoinInSql((first, second), (pairs,), comparison, missing)
+        for single, comparison in product(ways_to_leave_out, [*ways]):
+            yield JoinInSql((first, second), (pairs,), comparison, missing, single)
 
 
 def _in_two_steps(join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:

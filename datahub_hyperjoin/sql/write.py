@@ -291,6 +291,9 @@ class JoinInSql:
     missing: tuple[tuple[tuple[exp.Expr, ...], ...], ...] = ()
     """For each pair of columns, the values of both that stand for a missing key."""
 
+    single: tuple[bool, ...] = ()
+    """For the columns of a single pair, whether only values count that are in one of their rows."""
+
     @property
     def _aliases(self) -> str:
         return "ab" if len(self.tables) == len("ab") else "acb"
@@ -307,8 +310,26 @@ class JoinInSql:
             *(column for table, alias in ends for column in table.selected(alias, dialect))
         ).from_(first)
         for table, equal in zip(others, self._equal(), strict=True):
-            select = select.join(table, on=self.comparison.condition(equal))
+            single = self._single(equal[0], shown=shown)
+            select = select.join(table, on=exp.and_(self.comparison.condition(equal), *single))
         return select.limit(ROW_LIMIT)
+
+    def _single(self, equal: _Equal, *, shown: bool) -> Iterator[exp.Condition]:
+        """Yield the conditions that compared values are in one row of their tables."""
+        for value, table, is_single in zip(equal, self.tables, self.single, strict=False):
+            if is_single:
+                inner = value.copy()
+                for column in inner.find_all(exp.Column):
+                    column.set("table", exp.to_identifier("k"))
+                repeated = (
+                    exp.select(inner)
+                    .from_(_with_alias(table.shown if shown else table.run, "k"))
+                    .group_by(inner.copy())
+                    .having(
+                        exp.GT(this=exp.Count(this=inner.copy()), expression=exp.Literal.number(1))
+                    )
+                )
+                yield exp.Not(this=exp.In(this=value.copy(), query=repeated.subquery()))
 
     def count(self) -> exp.Select:
         """Build the query that counts the rows of the join."""
@@ -332,8 +353,14 @@ class JoinInSql:
             for table, alias in zip(self.tables, aliases, strict=True)
         )
         select = _sum_of_products(aliases).from_(first_groups)
+        one = exp.Literal.number(1)
+        single = [
+            exp.EQ(this=exp.column("n", alias), expression=one.copy())
+            for alias, is_single in zip(aliases, self.single, strict=False)
+            if is_single
+        ]
         for groups, equal in zip(others, keys, strict=True):
-            select = select.join(groups, on=self.comparison.condition(equal))
+            select = select.join(groups, on=exp.and_(self.comparison.condition(equal), *single))
         return select
 
     def _equal(self) -> list[list[_Equal]]:

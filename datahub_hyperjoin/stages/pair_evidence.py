@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from datahub_hyperjoin.joins import (
     Bridge,
     Cardinality,
@@ -18,7 +21,9 @@ from datahub_hyperjoin.joins import (
     is_in_two_steps,
 )
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.reference.entities import load_lexicon
+from datahub_hyperjoin.normal_form import hash_values, normal_forms
 from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.spark.routes import session_for, session_to_compare
 from datahub_hyperjoin.spark.session import OptionalSession
@@ -33,12 +38,56 @@ if TYPE_CHECKING:
     from datahub_hyperjoin.spark.verification.cell_parts import PartsOfPairs
 
 
+_KEY = 0.98
+"""Least uniqueness of a key to which markers may refer."""
+
+
 def _name_ways(
     kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
 ) -> dict[Pair, str]:
     """Describe how the values of each pair are compared."""
     named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
     return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
+
+
+def _placeholders_of(pairs: Sequence[Pair], lake: Lake) -> dict[Pair, tuple[str, ...]]:
+    """Find the values of pairs that stand for a missing key in one of the columns."""
+    texts = sorted({text for each in lake.profiles for text in each.markers})
+    hashes = hash_values(normal_forms(pa.array(texts, pa.string())), lake.value_hash).tolist()
+    marked = dict(zip(texts, hashes, strict=True))
+    found = {}
+    for pair in pairs:
+        one, other = (lake.profiles[lake.index_of[column]] for column in pair)
+        left_out = {
+            # What stands for no key in one column does not refer to a key in the other.
+            *one.placeholders,
+            *other.placeholders,
+            *_unmatched(one, other, marked),
+            *_unmatched(other, one, marked),
+        }
+        if left_out:
+            found[pair] = tuple(sorted(left_out))
+    return found
+
+
+def _unmatched(
+    column: ColumnProfile, other: ColumnProfile, marked: Mapping[str, int]
+) -> Iterator[str]:
+    """Yield the markers of a column which are no key of another one, in a row of its own."""
+    if other.uniqueness >= _KEY:
+        for text in column.markers:
+            if text not in other.markers and not _may_hold(other, marked[text]):
+                yield text
+    else:
+        # Numbers such as 0 are counted more often than they are missing.
+        both = {*column.markers} & {*other.markers}
+        yield from (text for text in both if not text.isdigit())
+
+
+def _may_hold(column: ColumnProfile, value: int) -> bool:
+    sketch = np.frombuffer(column.sketch, "<u8")
+    at = int(np.searchsorted(sketch, np.uint64(value)))
+    return column.distinct_is_estimated if at == len(sketch) else int(sketch[at]) == value
 
 
 TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
@@ -69,9 +118,7 @@ class DataReader:
             kinds=kinds,
             synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
             notations=lake.notations,
-            placeholders={
-                each.id: each.placeholders for each in lake.profiles if each.placeholders
-            },
+            placeholders=_placeholders_of(changed, lake),
             texts=lake.texts,
         )
         compared = {column for pair in changed for column in pair}
@@ -249,6 +296,11 @@ def _count_tables(joins: Iterable[Join], profiles: _Profiles) -> dict[TableId, i
         for column, evidence in _sides(join):
             profile, filled = profiles[column], _filled(evidence)
             sampled = profile.rows - profile.nulls
+            if evidence.placeholders:
+                # The profile counts markers as values, and the evidence does not.
+                left_out = evidence.placeholders.split(", ")
+                marked = zip(profile.markers, profile.marker_counts, strict=True)
+                sampled -= sum(count for text, count in marked if text in left_out)
             if filled and sampled:
                 total = round(profile.rows * filled / sampled)
                 # The more values a sample has, the better the estimate.

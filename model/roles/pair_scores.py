@@ -73,6 +73,10 @@ class ReferenceWeights:
     other_key: float = -1.0
     # Weight if the referring column is named after another table, but the key is in a third table.
     other_table: float = -3.0
+    # Weight if the key is a calendar that holds all of a column of days, and its increase if both
+    # write days alike. A calendar has a column of each kind, and names hardly tell them apart.
+    calendar: float = 1.0
+    kind_of_day: float = 1.5
     style: float = -0.7
     # Weight if the key is in the column's own table, where all names and styles are alike.
     own_table: float = -6.0
@@ -207,6 +211,7 @@ class KeyClues:
     has_rival: ColumnMask
     # Columns that are named after another table, and not after their own.
     names_other: ColumnMask
+    is_calendar: ColumnMask  # unique columns that hold most days of a period
 
 
 def _name_others(lake: Lake) -> ColumnMask:
@@ -241,6 +246,7 @@ def find_key_clues(lake: Lake, uniqueness: ColumnFloats, is_key: ColumnMask) -> 
         own_name=np.array(own_name, dtype=bool) & ~names_other,
         has_rival=(first[lake.table_of] < lake.standing) & ~is_calendar,
         names_other=names_other,
+        is_calendar=is_calendar,
     )
 
 
@@ -275,6 +281,22 @@ def _find_parts(lake: Lake, candidates: ReferenceCandidates) -> PairMask:
     is_counter = lake.density[column] >= _GAPLESS
     is_smaller = lake.distinct[column] < lake.distinct[key]
     return is_smaller & (candidates.containment >= _ALL) & ~is_counter
+
+
+def _find_kinds_of_days(
+    lake: Lake, candidates: ReferenceCandidates, is_calendar: ColumnMask
+) -> tuple[PairMask, PairMask]:
+    """Mark the pairs of days with a calendar that holds all of them, and those written alike."""
+    column, key = candidates.referring, candidates.referenced
+    of_days = is_calendar[key] & (candidates.containment >= _ALL)
+    at = np.flatnonzero(of_days)
+    of_days[at] = [holds_days(lake.profiles[each]) for each in column[at].tolist()]
+    alike = np.zeros(len(of_days), dtype=bool)
+    for each in np.flatnonzero(of_days).tolist():
+        ends = (lake.profiles[end].patterns[:1] for end in (column[each], key[each]))
+        shapes = [[pattern.shape for pattern in found] for found in ends]
+        alike[each] = shapes[0] == shapes[1]
+    return of_days, alike
 
 
 def _words_in_common(lake: Lake, candidates: ReferenceCandidates) -> PairFloats:
@@ -377,6 +399,7 @@ class _Scorer:
         within = lake.table_of[column] == lake.table_of[key]
         extends = keys.leads[key] & (names.same_name > 0) & _find_parts(lake, candidates)
         lone = keys.has_rival[key] & ~keys.own_name[key]
+        of_days, alike = _find_kinds_of_days(lake, candidates, keys.is_calendar)
         scores = (
             weights.prior
             + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
@@ -399,6 +422,8 @@ class _Scorer:
             + weights.leading_key * keys.leads[key]
             + weights.other_key * (lone & (names.names_table == 0))
             + weights.other_table * (keys.names_other[column] & ~names.agree)
+            + weights.calendar * of_days
+            + weights.kind_of_day * alike
             + weights.style * tables.style
             + weights.own_table * within
             + weights.parent_in_table * within * names.names_parent

@@ -86,7 +86,8 @@ class ColumnAggregate:
     """The values that often stand for a missing one, such as -1."""
 
     is_exact: bool = True
-    """Whether each text is in one row only, before normal forms make some of them equal."""
+    """Whether each text but `markers` is in one row only, before normal forms make some of them
+    equal."""
 
     placeholders: DistinctValues = NO_VALUES
     """The values that count as nulls, since they stand for a missing key."""
@@ -110,9 +111,9 @@ class ColumnAggregate:
             [extremes] = _extremes(self.null_words.texts, np.array([0, len(self.null_words)]))
             lengths = _merge_lengths(self.lengths, extremes)
             values = merge_values([self.values, self.null_words])
-            is_exact = self.is_exact and bool((self.null_words.counts <= 1).all())
+            markers = merge_values([self.markers, self.null_words])
             return replace(
-                self, values=values, null_words=NO_VALUES, lengths=lengths, is_exact=is_exact
+                self, values=values, null_words=NO_VALUES, lengths=lengths, markers=markers
             )
         nulls = self.nulls + int(self.null_words.counts.sum())
         return replace(self, nulls=nulls, null_words=NO_VALUES)
@@ -161,14 +162,13 @@ def merge_aggregates(
 
 
 def _differ(left: ColumnAggregate, right: ColumnAggregate) -> bool:
-    """Return whether two parts share no text, as far as their smallest hashes show."""
-    _, *at = np.intersect1d(
-        left.values.hashes, right.values.hashes, assume_unique=True, return_indices=True
-    )
-    one, other = (
-        part.values.texts.take(pa.array(index))
-        for part, index in zip((left, right), at, strict=True)
-    )
+    """Return whether two parts share no text but markers, as their smallest hashes show."""
+    own = [
+        part.values.where(~np.isin(part.values.hashes, part.markers.hashes))
+        for part in (left, right)
+    ]
+    _, *at = np.intersect1d(own[0].hashes, own[1].hashes, assume_unique=True, return_indices=True)
+    one, other = (each.texts.take(pa.array(index)) for each, index in zip(own, at, strict=True))
     return not pc.any(pc.equal(one, other), min_count=0).as_py()
 
 
@@ -193,6 +193,7 @@ def _aggregate_chunk(
     is_null, is_null_word = StringBytes.of(normal).lengths == 0, _is_null_word(normal)
     nulls = reduce_each(np.add, counts * is_null, bounds)
     values = entries.filter(~(is_null | is_null_word))
+    are_markers = _are_markers(values.normal)
     shortened = replace(values, texts=_shorten(values.texts))
     types = types_of(values.normal, values.bounds)
     forms: Sequence[Mapping[Notation, Hashes]] = [{}] * len(types)
@@ -206,8 +207,8 @@ def _aggregate_chunk(
         distinct_values(entries.filter(is_null_word), value_hash=value_hash),
         _extremes(values.texts, values.bounds),
         forms,
-        distinct_values(values.filter(_are_markers(values.normal)), value_hash=value_hash),
-        (reduce_each(np.maximum, values.counts, values.bounds) <= 1).tolist(),
+        distinct_values(values.filter(are_markers), value_hash=value_hash),
+        (reduce_each(np.maximum, values.counts * ~are_markers, values.bounds) <= 1).tolist(),
         strict=True,
     )
     return [ColumnAggregate(*column_fields) for column_fields in fields]

@@ -217,8 +217,11 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             if notation in aggregate.forms
             else b"",
             placeholders=tuple(aggregate.placeholders.texts.to_pylist()),
+            markers=tuple(markers.texts.to_pylist()),
+            marker_counts=tuple(markers.counts.tolist()),
         )
         for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in parts
+        for markers in [_markers_among(aggregate)]
     ]
 
 
@@ -235,23 +238,50 @@ def _type_of(
     return aggregate.type
 
 
+def _markers_among(aggregate: ColumnAggregate) -> DistinctValues:
+    markers = aggregate.markers
+    left_out = np.isin(markers.hashes, aggregate.placeholders.hashes)
+    return markers.where((markers.counts > 1) & ~left_out)
+
+
 def _has_keys_in_one_form(aggregate: ColumnAggregate) -> bool:
     """Return whether a column has another text in each row, of which some are equal otherwise."""
-    values = aggregate.values
-    return aggregate.is_exact and len(values) >= FEWEST_KEYS and bool((values.counts > 1).any())
+    if not aggregate.is_exact or aggregate.rows - aggregate.nulls < FEWEST_KEYS:
+        return False
+    values, markers = aggregate.values, aggregate.markers
+    return bool((values.counts[~np.isin(values.hashes, markers.hashes)] > 1).any())
 
 
 def _holds_codes(aggregate: ColumnAggregate) -> bool:
     """Return whether texts that look like fractions are codes, such as the sections 3.1 and 3.10.
 
-    Nothing but codes has the same number in two texts.
+    Nothing but codes has the same number in two texts, or counts from 1 behind the point.
     """
     if aggregate.type is not DataType.DECIMAL:
         return False
     texts = aggregate.values.texts
     padded = texts.filter(pc.match_substring_regex(texts, r"^[0-9]{1,3}\.[0-9]*[1-9]0+$"))
     numbers = pc.replace_substring_regex(padded, "0+$", "")
-    return bool(pc.any(pc.is_in(numbers, value_set=texts), min_count=0).as_py())
+    return pc.any(pc.is_in(numbers, value_set=texts), min_count=0).as_py() or _count_up(texts)
+
+
+_FEWEST_PARTS, _MANY_CODES, _MOST_PARTS = 20, 60, 0.6
+"""Minimum number of codes that tell how they count, and of those with one digit, and the maximum
+share of the numbers of so many digits to which they count; fractions have all of them."""
+
+
+def _count_up(texts: pa.Array) -> bool:
+    """Return whether all texts are whole numbers with others behind the point, none of them 0."""
+    parts = pc.extract_regex(texts, r"^[0-9]{1,4}\.(?P<part>[0-9]{1,3})$")
+    if len(texts) < _FEWEST_PARTS or parts.null_count:
+        return False
+    digits = parts.field("part")
+    widths, numbers = pc.utf8_length(digits).unique(), digits.cast(pa.int64())
+    if len(widths) > 1 or pc.min(numbers).as_py() == 0:
+        return False
+    # One digit in ten is 0 by chance.
+    are_few = pc.max(numbers).as_py() <= _MOST_PARTS * 10 ** widths[0].as_py()
+    return are_few or (widths[0].as_py() == 1 and len(texts) > _MANY_CODES)
 
 
 def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Indices]:

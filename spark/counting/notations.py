@@ -88,11 +88,12 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 
 
 def _exact(texts: pa.Array) -> pa.Array:
-    """Mark texts so that those which differ also have different normal forms."""
-    trimmed = pc.utf8_trim_whitespace(texts)
-    # Normal forms ignore case, and the mark at the end keeps `1.0` apart from `1`.
-    marked = rewrite(trimmed, (r"([\p{Lu}\p{No}])", r"^\1"), ("$", "="))
-    return pc.if_else(pc.equal(trimmed, ""), "", marked)
+    """Write texts so that those which differ also have different normal forms."""
+    normal = normal_forms(texts)
+    is_other = pc.and_(pc.not_equal(texts, normal), pc.not_equal(normal, ""))
+    # Digits of bytes have no other normal form; the mark keeps them apart from numbers.
+    digits = [f"={text.encode().hex()}" for text in texts.filter(is_other).to_pylist()]
+    return pc.replace_with_mask(normal, is_other, pa.array(digits, pa.string()))
 
 
 def form_sketches(

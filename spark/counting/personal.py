@@ -16,8 +16,9 @@ import numpy as np
 from stdnum import iban
 
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.placeholders import hide
 from datahub_hyperjoin.spark.counting.texts import is_usual_marker
-from datahub_hyperjoin.tables import ColumnProfile, DataType, Table, TableProfile
+from datahub_hyperjoin.tables import NUMBERS, ColumnProfile, DataType, Table, TableProfile
 
 _EMAIL = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+\.[^\W\d_]{2,}")
 _PHONE = re.compile(
@@ -81,9 +82,11 @@ def hide_personal_values(
         return column
     hashes = np.frombuffer(column.sketch, "<u8")[: len(column.sample)].tolist()
     # The model compares trigrams of texts: in base 36, different hashes share nearly none.
-    base = 10 if column.type in {DataType.INTEGER, DataType.DECIMAL} else 36
+    base = 10 if column.type in NUMBERS else 36
     sample = tuple(np.base_repr(hash_, base).lower() for hash_ in hashes)
-    placeholders = tuple(filter(is_usual_marker, column.placeholders))
+    placeholders = tuple(
+        text if is_usual_marker(text) else hide(text) for text in column.placeholders
+    )
     return replace(column, sample=sample, personal=reason, placeholders=placeholders)
 
 

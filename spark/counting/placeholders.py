@@ -5,10 +5,13 @@ as -1, `NULL` or `n/a`, it says that there is no key. One row that is called so 
 the unknown, and a value that many rows of other columns share may be a name or a code.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
+from datahub_hyperjoin.normal_form import Hashes, hash_values, normal_forms
 from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
 from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
@@ -16,9 +19,9 @@ from datahub_hyperjoin.spark.counting.sketch import (
     estimate_distinct,
     merge_values,
 )
-from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.tables import NUMBERS
 
-MOST_PLACEHOLDERS = 3
+MOST_PLACEHOLDERS = 8
 """Maximum number of placeholders of a column."""
 FEWEST_KEYS = 10
 """Minimum number of values that show whether a column holds keys."""
@@ -28,29 +31,55 @@ FEWEST_ROWS, OTHER_KEYS = 5, 50
 """Minimum number of rows with a placeholder that no list names, and of the values beside it."""
 
 
+_HIDDEN = "\0"
+
+
+def hide(text: str) -> str:
+    """Replace a placeholder that may be secret with its hash.
+
+    >>> hashes_of([hide("ada@example.org")]) == hashes_of(["ada@example.org"])
+    array([ True])
+    """
+    return f"{_HIDDEN}{hashes_of([text])[0]}"
+
+
+def hashes_of(placeholders: Iterable[str]) -> Hashes:
+    """Hash placeholders, of which some may be hidden."""
+    texts = {*placeholders}
+    plain = sorted(text for text in texts if not text.startswith(_HIDDEN))
+    known = np.array(
+        [int(text.removeprefix(_HIDDEN)) for text in texts.difference(plain)], np.uint64
+    )
+    return np.concatenate([known, hash_values(normal_forms(pa.array(plain, pa.string())))])
+
+
 def leave_out_placeholders(aggregate: ColumnAggregate, size: int) -> ColumnAggregate:
     """Count words such as `NA` as the column's type tells, and placeholders as nulls.
 
     `size` is the number of values that sketches keep.
     """
     resolved = aggregate.resolve_null_words()
-    left_out = _find(aggregate, resolved, size)
+    left_out = _find(resolved, size)
     if not len(left_out):
-        return resolved
+        # `nan` is null here, but equals itself in columns of floating-point numbers of a database.
+        return replace(resolved, placeholders=_missing_numbers(aggregate, resolved))
     values = resolved.values
     rest = ~np.isin(values.hashes, left_out.hashes)
     return replace(
         resolved,
         nulls=resolved.nulls + int(left_out.counts.sum()),
         values=values.where(rest),
-        placeholders=left_out,
+        placeholders=merge_values([left_out, _missing_numbers(aggregate, resolved)]),
     )
 
 
-def _find(aggregate: ColumnAggregate, resolved: ColumnAggregate, size: int) -> DistinctValues:
-    words = [aggregate.null_words] if resolved.type is DataType.TEXT else []
-    known = merge_values([aggregate.markers, *words])
-    values = resolved.values
+def _missing_numbers(aggregate: ColumnAggregate, resolved: ColumnAggregate) -> DistinctValues:
+    words = aggregate.null_words
+    return words.where(words.counts > 1) if resolved.type in NUMBERS else NO_VALUES
+
+
+def _find(resolved: ColumnAggregate, size: int) -> DistinctValues:
+    known, values = resolved.markers, resolved.values
     is_whole = len(values) <= size
     filled = resolved.rows - resolved.nulls
     repeated = known.where(known.counts > 1)
@@ -58,10 +87,12 @@ def _find(aggregate: ColumnAggregate, resolved: ColumnAggregate, size: int) -> D
         # Without all values, nobody knows which of them repeat.
         is_other = ~np.isin(values.hashes, known.hashes)
         others = values.where(is_other & (values.counts >= FEWEST_ROWS))
-        # Several values that repeat are groups, such as `Other Africa` and `Other Asia`.
-        if len(others) == 1 and len(values) > OTHER_KEYS:
+        # Several values that repeat are groups, such as `Other Africa` and `Other Asia`, and texts
+        # of which each is in one row only may be equal in their normal forms.
+        if len(others) == 1 and len(values) > OTHER_KEYS and not resolved.is_exact:
             repeated = merge_values([repeated, others])
     keys = estimate_distinct(values.hashes, size) - len(repeated)
     rows = filled - int(repeated.counts.sum())
-    is_key = keys >= FEWEST_KEYS and (keys == rows if is_whole else keys >= _UNIQUE * rows)
+    is_unique = keys == rows if is_whole else keys >= _UNIQUE * rows
+    is_key = rows >= FEWEST_KEYS and (is_unique or resolved.is_exact)
     return repeated if len(repeated) <= MOST_PLACEHOLDERS and is_key else NO_VALUES

@@ -142,11 +142,32 @@ NULL_WORDS = ("na", "n/a", "#n/a", "null", "nan", "none", "\\n")
 In a column of text they are values: `NA` is the country code of Namibia.
 """
 
+_MAILS = ("na", "no-email", "no-reply", "noemail", "none", "noreply", "test", "unknown")
+_WORDS = (
+    *("anonymous", "blank", "default", "deleted", "desconocido", "dummy", "empty", "guest"),
+    *("inconnu", "k.a.", "keine", "missing", "n.a.", "n.d.", "n.n.", "nat", "nil", "no data"),
+    *("no value", "none provided", "not applicable", "not available", "not set", "not specified"),
+    *("s/n", "tba", "tbc", "tbd", "test", "unassigned", "unbekannt", "undefined", "unknown"),
+    *("unspecified", "void"),
+)
+_IN_BRACKETS = ("empty", "na", "none", "null", "unknown", "blank")
+_IDS = ("0" * 8, "0" * 4, "0" * 4, "0" * 4, "0" * 12)
 MARKERS = (
-    *("-", "--", "---", "?", "??", ".", "x", "nil", "n.a.", "(null)", "<null>", "[null]", "empty"),
-    *("unknown", "undefined", "unspecified", "missing", "not available", "not applicable", "tbd"),
-    *("0", "-1", "-9", *(f"{sign}{'9' * digits}" for digits in range(2, 13) for sign in ("", "-"))),
-    *("00000000-0000-0000-0000-000000000000", "1900-01-01", "1970-01-01", "9999-12-31"),
+    *_WORDS,
+    *(f"{a}{word}{b}" for word in _IN_BRACKETS for a, b in ("()", "<>", "[]")),
+    *(sign * count for sign in "-?._*x" for count in range(1, 7)),
+    *("{}", "[]", "''", '""', "/", "#", "#ref!", "#value!", "#name?", "#div/0!"),
+    *("-1", "-9", *("0" * digits for digits in range(1, 13))),
+    *(f"{sign}{'9' * digits}" for digits in range(2, 20) for sign in ("", "-")),
+    *(digit * length for digit in "12345678" for length in (9, 10)),
+    *(f"-{2**bits}" for bits in (15, 31, 63)),
+    *(str(2**bits - 1) for bits in (31, 63)),
+    *("-".join(_IDS), "".join(_IDS), f"{{{'-'.join(_IDS)}}}", "-".join(_IDS).replace("0", "f")),
+    *("0000-00-00", "0001-01-01", "1111-11-11", "1753-01-01", "1899-12-30", "1899-12-31"),
+    *("1900-01-01", "1970-01-01", "2099-12-31", "9999-12-31", "9999-12-31 23:59:59"),
+    *(f"{digit * 3}-{digit * 3}-{digit * 4}" for digit in "0123456789"),
+    *(f"({digit * 3}) {digit * 3}-{digit * 4}" for digit in "019"),
+    *(f"{name}@{host}" for name in _MAILS for host in ("example.com", "email.com", "test.com")),
 )
 """Normal forms that stand for a missing value where rows repeat them and no other value."""
 

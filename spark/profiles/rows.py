@@ -46,6 +46,8 @@ _COLUMN = pa.struct(
         "notation": pa.string(),
         "form_sketch": pa.binary(),
         "placeholders": pa.list_(pa.string()),
+        "markers": pa.list_(pa.string()),
+        "marker_counts": pa.list_(pa.int64()),
     }
 )
 """The fields of `ColumnProfile`, in their order."""

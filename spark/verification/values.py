@@ -35,6 +35,7 @@ from datahub_hyperjoin.spark.counting.aggregate import (
     aggregate_columns,
 )
 from datahub_hyperjoin.spark.counting.notations import in_notation
+from datahub_hyperjoin.spark.counting.placeholders import hashes_of
 from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
 from datahub_hyperjoin.spark.counting.texts import (
     NULL_WORDS,
@@ -166,8 +167,8 @@ def without(placeholders: Iterable[str]) -> str:
 
 
 def _leave_out(values: DistinctValues, kind: str) -> DistinctValues:
-    texts = pa.array(json.loads(kind.removeprefix(_WITHOUT)), pa.string())
-    return values.where(~np.isin(values.hashes, hash_values(normal_forms(texts))))
+    left_out = hashes_of(json.loads(kind.removeprefix(_WITHOUT)))
+    return values.where(~np.isin(values.hashes, left_out))
 
 
 logger = logger_of(__name__)

@@ -65,8 +65,8 @@ class ColumnKinds:
     notations: Mapping[ColumnId, Notation] = field(default_factory=dict)
     """The notations of columns whose values have another form than their normal form."""
 
-    placeholders: Mapping[ColumnId, tuple[str, ...]] = field(default_factory=dict)
-    """The values that stand for a missing key in a column of keys."""
+    placeholders: Mapping[Pair, tuple[str, ...]] = field(default_factory=dict)
+    """The values of some pairs that stand for a missing key in one of the columns."""
 
     texts: AbstractSet[ColumnId] = frozenset()
 
@@ -157,9 +157,7 @@ def _count_in_databases(
 
 def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
     """Yield the ways to compare a pair of columns."""
-    # What stands for no key in one column does not refer to a key in the other.
-    known = (kinds.placeholders.get(column, ()) for column in pair)
-    left_out = tuple(sorted({*chain.from_iterable(known)}))
+    left_out = kinds.placeholders.get(pair, ())
     written = without(left_out)
     yield _Comparison(pair, _AS_WRITTEN, (written, written), left_out)
     if kind := kinds.kinds.get(pair):
