@@ -27,6 +27,7 @@ _OWN = [
         *("delimited:Csv", "delimited:Tsv", "fixed_width:FixedWidth"),
         *("json_files:Json", "json_files:JsonLines"),
         *("parquet:Parquet", "orc:Orc", "avro:Avro", "arrow_files:ArrowFile"),
+        "statistics_files:StatisticsFile",
         *("excel:Workbook", "duckdb_tables:DuckDbFile", "zip_archives:ZipArchive"),
     )
 ]
@@ -175,6 +176,7 @@ _MARKS = {
     b"Obj\x01": "avro",
     b"ARROW1": "arrow",
     b"FEA1": "arrow",
+    b"<stata_dta>": "statistics",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "workbook",
 }
 """The first bytes of files by their format. A table here, so that no module is loaded in vain."""

@@ -150,11 +150,11 @@ def test_an_unreadable_delta_table_is_rejected(
 
 
 def test_messages_name_the_usual_ending_of_each_format() -> None:
-    remote = ".csv, .tsv, .json, .jsonl, .parquet, .orc, .avro or .arrow"
+    remote = ".csv, .tsv, .json, .jsonl, .parquet, .orc, .avro, .arrow or .dta"
     assert usual_endings(remote=True) == remote
     local = (
-        ".csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc, .avro, .arrow, .xlsx, .zip, .sqlite or "
-        ".duckdb"
+        ".csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc, .avro, .arrow, .dta, .xlsx, .zip, "
+        ".sqlite or .duckdb"
     )
     assert usual_endings(".sqlite", ".duckdb") == local
 
