@@ -17,7 +17,7 @@ from threading import Lock, Timer, get_ident
 import duckdb
 from sqlglot import exp
 
-from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.locations import File, Folder, TableLocation
 from datahub_hyperjoin.spark.files.folder import first_file
 from datahub_hyperjoin.spark.files.formats import DuckDbCall, format_of
 from datahub_hyperjoin.spark.files.header import ROW_NAME
@@ -256,7 +256,9 @@ class DuckDbEngine(SqlEngine):
             yield reading
             number += 1
         if not number:
-            raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
+            raise TableUnavailableError.in_system(
+                str(table.id), DUCKDB.title, _obstacle(table.location)
+            )
 
     def _load_all(self, table: Table) -> Iterator[TableInSql]:
         """Load a table once for each way in which DuckDB can read its files."""
@@ -340,6 +342,13 @@ def _members(path: str, place: int | None, names: Sequence[str]) -> tuple[str, .
     name = max(starts, key=len)
     inner = path.removeprefix(name).removeprefix(".")
     return (name, *(inner.split(".") if inner else ()))
+
+
+def _obstacle(location: TableLocation) -> str:
+    if not isinstance(location, File | Folder):
+        return ""
+    first = location if isinstance(location, File) else first_file(location)
+    return format_of(first).duckdb_obstacle(first)
 
 
 _LIST = re.compile(r"(VARCHAR|U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER)\[\]")

@@ -67,8 +67,9 @@ class TableUnavailableError(NoStatementError):
     is_final = False
 
     @classmethod
-    def in_system(cls, table: str, system: str) -> Self:
-        return cls(f"{system} does not read {table} as HyperJoin does")
+    def in_system(cls, table: str, system: str, obstacle: str = "") -> Self:
+        why = f": {obstacle}" if obstacle else ""
+        return cls(f"{system} does not read {table} as HyperJoin does{why}")
 
 
 class StatementRefusedError(NoStatementError):

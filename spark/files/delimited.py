@@ -33,6 +33,7 @@ from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
 from datahub_hyperjoin.spark.files.dialects import (
     USUAL_DELIMITERS,
     Rewrite,
+    Separator,
     both,
     find_dialect,
     with_lone_quotes,
@@ -130,6 +131,9 @@ class DelimitedText(FileFormat):
         except (TableError, OSError):
             return
         found = _found_options(layout, path_of(file))
+        if isinstance(layout.rewrite, Separator) and found is not None:
+            separated: dict[str, str | int] = {"delim": layout.rewrite.sign, "all_varchar": True}
+            yield DuckDbCall(function="read_csv", options={**found, **separated}, is_text=True)
         if layout.rewrite is None and found is not None:
             text: dict[str, str | int] = {"header": layout.dialect.header, "all_varchar": True}
             options = {**_duckdb_options(layout.dialect), **text}
@@ -143,6 +147,18 @@ class DelimitedText(FileFormat):
             yield call(options={**options, **found, **padded})
         else:
             yield from as_text
+
+    def duckdb_obstacle(self, file: File) -> str:
+        """See `FileFormat.duckdb_obstacle`."""
+        try:
+            layout = self.layout_of(file)
+        except (TableError, OSError):
+            return ""
+        if layout.compression not in _DUCKDB_COMPRESSIONS:
+            return f"it is compressed as `{layout.compression}`. Compress it with gzip or zstd"
+        if layout.encoding not in ("utf-8", "utf-8-sig", *_FOUND_ENCODINGS):
+            return f"it is in {layout.encoding}. Convert it to UTF-8"
+        return "its fields are separated or quoted in an unusual way" if layout.rewrite else ""
 
 
 def delimited_format(file: File) -> DelimitedText:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
@@ -173,12 +173,19 @@ def _between_signs(head: str, dialect: Dialect) -> tuple[Dialect, Rewrite] | Non
     for sign in sorted(signs, key=lambda each: (-len(each), each)):
         rows = [line.split(sign) for line in _lines(head)]
         if all(rows[0]) and _is_even(rows):
-            return replace(dialect, delimiter="\x1f"), _with_separator(sign)
+            return replace(dialect, delimiter="\x1f"), Separator(sign)
     return None
 
 
-def _with_separator(sign: str) -> Rewrite:
-    return lambda text: text.replace(sign, "\x1f")
+@dataclass(frozen=True, slots=True)
+class Separator:
+    """A function that writes one character in place of what separates fields."""
+
+    sign: str
+
+    def __call__(self, text: str) -> str:
+        """Rewrite a text."""
+        return text.replace(self.sign, "\x1f")
 
 
 def _lines(head: str) -> list[str]:

@@ -134,6 +134,11 @@ class FileFormat(ABC):
         """Yield the ways to read a file, plainest first; later ones may depend on its content."""
         yield from self.duckdb_calls(file.dialect)
 
+    def duckdb_obstacle(self, file: File) -> str:
+        """Say what DuckDB's SQL may not read in a file, and what to do; empty if it is unknown."""
+        del file
+        return ""
+
 
 def format_of(location: File | Folder) -> FileFormat:
     """Return the format of a table's files."""

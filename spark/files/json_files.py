@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import pairwise
 from math import inf, isfinite
 
@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
     Batches,
@@ -302,6 +303,13 @@ class Json(FileFormat):
         """See `FileFormat.read`."""
         path = path_of(file)
         return _reader_of(path)(path, paths)
+
+    def duckdb_obstacle(self, file: File) -> str:
+        """See `FileFormat.duckdb_obstacle`."""
+        with suppress(TableError, OSError):
+            if _reader_of(path_of(file)) is _read_object:
+                return "its rows are parts of one value. Write them as JSON Lines"
+        return ""
 
 
 def _read_lines_in_blocks(path: DataPath, paths: Paths) -> TableStream:

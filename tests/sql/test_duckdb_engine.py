@@ -1,5 +1,6 @@
 """Test the SQL that DuckDB runs on files, and run it again in a separate DuckDB as people would."""
 
+import bz2
 import gzip
 import shutil
 from collections.abc import Callable
@@ -292,7 +293,36 @@ def test_json_arrays_are_read_and_other_json_has_a_reason(
     assert '"a.json"' in found.sql
     assert rows_of(found) == 2
     # An object of columns is one row of lists for DuckDB.
-    assert without.reason == "DuckDB does not read b.json as HyperJoin does"
+    reason = "its rows are parts of one value. Write them as JSON Lines"
+    assert without.reason == f"DuckDB does not read b.json as HyperJoin does: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("content", "obstacle"),
+    [
+        (
+            bz2.compress(b"x,n\nA,1\nB,2\n"),
+            "it is compressed as `.bz2`. Compress it with gzip or zstd",
+        ),
+        ("x,n\nA,1\nB,2\n".encode("utf-16-be"), "it is in utf-16-be. Convert it to UTF-8"),
+        (b"x   n\nA   1\nB   2\n", "its fields are separated or quoted in an unusual way"),
+    ],
+)
+def test_text_that_duckdb_does_not_read_has_a_reason(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, content: bytes, obstacle: str
+) -> None:
+    odd, other = make_file("a.csv", content), make_file("b.csv", "x\nA\nB\n")
+    [found] = run(make_join(((odd, "x"), (other, "x")), rows=2), tables=[odd, other])
+    assert found.reason == f"DuckDB does not read a.csv as HyperJoin does: {obstacle}"
+
+
+def test_signs_between_fields_are_named_in_sql(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
+) -> None:
+    odd, other = make_file("a.csv", "x::n\nA::1:2\nB::2\n"), make_file("b.csv", "x\nA\nB\n")
+    [found] = run(make_join(((odd, "x"), (other, "x")), rows=2), tables=[odd, other])
+    assert "delim = '::'" in found.sql
+    assert rows_of(found) == 2
 
 
 def test_sheets_of_workbooks_have_a_reason(
