@@ -286,7 +286,8 @@ def _layout(
         notes += note_names(names, header, rows)
     else:
         names = number_columns(header)
-    columns = [Column(name, at) for at, name in enumerate(names) if name is not None]
+    # Spaces around a name are no part of it, as for DuckDB.
+    columns = [Column(name.strip(), at) for at, name in enumerate(names) if name is not None]
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:
         raise UnreadableTableError.without_names()

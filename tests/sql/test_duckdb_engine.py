@@ -316,6 +316,17 @@ def test_text_that_duckdb_does_not_read_has_a_reason(
     assert found.reason == f"DuckDB does not read a.csv as HyperJoin does: {obstacle}"
 
 
+@pytest.mark.parametrize("between", [", ", " , ", "; "])
+def test_spaces_around_names_are_left_out(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf, between: str
+) -> None:
+    lines = [("n", "x"), ("1", "A"), ("2", "B")]
+    odd = make_file("a.csv", "".join(f"{between.join(line)}\n" for line in lines))
+    other = make_file("b.csv", "x\nA\nB\n")
+    [found] = run(make_join(((odd, "x"), (other, "x")), rows=2), tables=[odd, other])
+    assert rows_of(found) == 2
+
+
 def test_signs_between_fields_are_named_in_sql(
     make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
 ) -> None:
