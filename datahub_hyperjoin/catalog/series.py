@@ -261,7 +261,7 @@ def _may_be_parts(members: Sequence[_Member], kinds: int) -> bool:
     # Numbered folders may be databases of their own. Names that are nothing but numbers tell
     # little, unless a folder below has nothing else.
     has_words = not all(map(str.isdigit, names))
-    return len(folders) == 1 and (has_words or (kinds == 1 and "" not in folders))
+    return kinds == 1 and len(folders) == 1 and (has_words or "" not in folders)
 
 
 def _by_columns(members: Sequence[_Member], kind: _Kind) -> list[list[_Member]]:

@@ -136,6 +136,12 @@ def test_numbered_tables_that_refer_to_each_other_are_apart(tmp_path: Path) -> N
     assert [*scan(tmp_path)[0]] == ["t1.csv", "t2.csv"]
 
 
+def test_numbered_tables_with_unlike_ones_among_them_are_apart(tmp_path: Path) -> None:
+    write(tmp_path, "T100.csv", "T101.csv", "T103.csv")
+    tmp_path.joinpath("T102.csv").write_text("a,b\n1,2\n")
+    assert len(scan(tmp_path)[0]) == 4
+
+
 def test_folders_whose_keys_begin_anew_are_apart(tmp_path: Path) -> None:
     for year in (2023, 2024):
         path = tmp_path / f"{year}/people.csv"
