@@ -93,6 +93,24 @@ def test_a_lake_in_a_store_gives_the_joins_and_counts_of_a_local_one(
     assert not told.warnings
 
 
+def test_files_and_sheets_in_a_store_may_be_one_table(server: S3Server, folder: Path) -> None:
+    for at, year in enumerate((2023, 2024)):
+        rows = [[at * 100 + row, f"C{row % 60:03}"] for row in range(100)]
+        path = folder / f"{year}/trips.csv"
+        path.parent.mkdir()
+        path.write_text("trip,customer\n" + "".join(f"{a},{b}\n" for a, b in rows))
+        write_workbook(folder / f"stays {year}.xlsx", {"Data": [["stay", "customer"], *rows]})
+    uri, told = server.upload(folder), list[str]()
+    far = scan_stored_folder(
+        "key", uri, server.store, SELECTION, warn=lambda *each: told.append(each[0])
+    )
+    assert told == ["Files read as one table"] * 2
+    found, progress = find(far, refuse)
+    counts = {each.table.title: each.rows for each in found.profiles}
+    assert (counts["trips"], counts["Data"]) == (200, 200)
+    assert not progress.warnings
+
+
 def test_a_second_run_with_a_store_of_profiles_reads_no_file(
     server: S3Server, folder: Path, tmp_path: Path
 ) -> None:

@@ -127,6 +127,27 @@ def test_null_words_are_resolved_by_the_whole_column(spark: SparkSession, tmp_pa
     assert in_parts == verify_joins(spark, [one], pairs, config=WHOLE)
 
 
+def test_of_a_series_only_its_files_are_read_with_the_columns_of_the_newest(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    columns = {"id": [1, 2], "item": ["a", "b"]}
+    for name, more in (("2023/x [1]", {}), ("2024/x [1]", {"price": [5, 6]}), ("2024/other", {})):
+        path = tmp_path / f"{name}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({**columns, **more}), path)
+    parts = ("2023/x [1].parquet", "2024/x [1].parquet")
+    location = Folder(
+        uri=str(tmp_path), format="parquet", parts=parts, has_others=True, newest=parts[1]
+    )
+    one = table("2024/x [1].parquet", location)
+    [found] = profile_distributed(spark, [one], WHOLE)
+    assert found == profile_table(one, WHOLE, Databases())
+    assert ([column.id.path for column in found.columns], found.rows) == (
+        ["id", "item", "price"],
+        4,
+    )
+
+
 def test_partition_keys_are_columns_as_written(spark: SparkSession, tmp_path: Path) -> None:
     ways = [
         "month=01/city=S%C3%A3o Paulo",
