@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import takewhile
 
 
 class PartKind(Enum):
@@ -19,6 +20,9 @@ class PartKind(Enum):
 
     NUMBER = "the numbers of {column} behind {mark}"
     """The number behind a prefix that all cells have, without leading zeros."""
+
+    TEXT = "the texts of {column} behind {mark}"
+    """What stands behind a prefix that all cells have."""
 
     JOINED = "{column} and other columns joined by {mark}"
     """The columns of the other table, which one cell holds with a mark between them."""
@@ -32,7 +36,7 @@ _WORDS = {
     for kind in PartKind
 }
 _BLANK = "spaces"
-BRACKETS, QUOTES = "[]{}", "\"'"
+BRACKETS, QUOTES = "[](){}", "\"'"
 """Characters around lists, and around their elements."""
 
 
@@ -98,6 +102,22 @@ def common_prefix(values: Sequence[str]) -> str:
     prefixes = [match[1] for match in matches if match]
     first = max(prefixes, key=prefixes.count, default="")
     return first if prefixes.count(first) >= _LEAST * len(values) else ""
+
+
+_MARK_AT_END = re.compile(r"[^\w\s](?!.*[^\w\s])", re.DOTALL)
+
+
+def common_start(values: Sequence[str]) -> str:
+    """Return what all normal forms have in common up to a mark; empty if they have nothing.
+
+    >>> common_start(["customer:a7", "customer:a9"]), common_start(["new york", "new delhi"])
+    ('customer:', '')
+    """
+    # What the first and the last in order have in common, all have.
+    ends = zip(min(values, default=""), max(values, default=""), strict=False)
+    start = "".join(one for one, other in takewhile(lambda pair: pair[0] == pair[1], ends))
+    match = _MARK_AT_END.search(start)
+    return start[: match.end()] if match else ""
 
 
 def number_behind(normal: str, prefix: str) -> str:

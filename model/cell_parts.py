@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from datahub_hyperjoin.cell_parts import (
+    BRACKETS,
     CellParts,
     PartKind,
     common_prefix,
+    common_start,
     elements_of,
     number_behind,
 )
@@ -40,7 +42,14 @@ _FIRST, _MOST_VALUES = 8, 100
 """How many cells are examined first, and how many parts are looked up."""
 _COLUMNS = 8192
 """Number of columns whose sketches are searched at once, which bounds memory."""
-_SEPARATORS, _GLUES = ";|,/", "-_|/:.,;# "
+_SEPARATORS = ";|,/+: "
+_GLUES = (
+    *("=>", "::", "--", "__", "->"),
+    *(f" {mark} " for mark in "-/|>:&"),
+    ", ",
+    *"-_|/:.,;#>~+@ ",
+)
+"""What may stand between elements, and between columns; longer marks before those they contain."""
 _MIN_LISTS, _MIN_GLUED = 0.25, 0.9
 """Least share of a sample's cells with several elements, and of cells with the same parts."""
 _MIN_HELD, _MIN_HELD_KEYS = 0.8, 0.3
@@ -82,7 +91,8 @@ class _Slot:
 
     @property
     def are_numbers(self) -> bool:
-        return all(map(str.isdigit, self.values))
+        # Words among numbers tell nothing about the numbers.
+        return 2 * sum(map(str.isdigit, self.values)) >= len(self.values)
 
 
 def propose_parts(index: LakeIndex) -> list[PartProposal]:
@@ -109,18 +119,25 @@ def _slots(column: int, profile: ColumnProfile) -> Iterator[_Slot]:
         return
     cells = [*filter(None, map(normal_form, profile.sample))]
     name = str(profile.id)
-    for mark in _separators(cells):
+    start = common_start(cells)
+    for mark in _separators([cell.removeprefix(start) for cell in cells]):
         elements = dict.fromkeys(each for cell in cells for each in elements_of(cell, mark))
         yield _Slot(column, CellParts(PartKind.ELEMENTS, name, mark), 0, _some(elements))
     prefix = common_prefix(cells)
     # `Person 17` is a name that happens to have a number.
-    if prefix.strip() == prefix != "" and not names_label(stems(profile.id.path)):
+    is_name = prefix != prefix.strip() and prefix.strip()[-1:].isalnum()
+    if prefix.strip() and not is_name and not names_label(stems(profile.id.path)):
         numbers = filter(None, (number_behind(cell, prefix) for cell in cells))
         yield _Slot(column, CellParts(PartKind.NUMBER, name, prefix), 0, _some(numbers))
+    if start and start != prefix:
+        texts = filter(None, (cell.removeprefix(start) for cell in cells))
+        yield _Slot(column, CellParts(PartKind.TEXT, name, start), 0, _some(texts))
+    tried = ""
     for mark in _GLUES:
-        parts = CellParts(PartKind.JOINED, name, mark)
-        split = _split_alike(cells, mark)
+        split = [] if mark in tried else _split_alike(cells, mark)
+        tried = mark if split else tried
         for place, values in enumerate(zip(*split, strict=True)):
+            parts = CellParts(PartKind.JOINED, name, mark)
             yield _Slot(column, parts, place, _some(dict.fromkeys(values)))
 
 
@@ -140,8 +157,9 @@ def _split_alike(cells: Sequence[str], mark: str) -> list[list[str]]:
 
 def _separators(cells: Sequence[str]) -> Iterator[str]:
     """Yield the characters that may separate the elements of lists."""
-    is_bracketed = all(cell[0] in "[{" and cell[-1] in "]}" for cell in cells)
-    for mark in "," if is_bracketed else _SEPARATORS:
+    is_bracketed = all(cell[:1] in BRACKETS and cell[-1:] in BRACKETS for cell in cells)
+    in_brackets = "," if any("," in cell for cell in cells) else " "
+    for mark in in_brackets if is_bracketed else _SEPARATORS:
         lists = sum(len(elements_of(cell, mark)) > 1 for cell in cells)
         if is_bracketed or lists >= max(_MIN_LISTS * len(cells), 2):
             yield mark
@@ -214,7 +232,7 @@ def _single(index: LakeIndex, held: _Holders) -> Iterator[PartProposal]:
 def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names: bool) -> bool:
     """Return whether a column probably has the parts of another one."""
     own, other = lake.profiles[slot.column], lake.profiles[column]
-    is_prefixed = slot.parts.kind is PartKind.NUMBER
+    is_prefixed = slot.parts.kind is not PartKind.ELEMENTS
     if other.uniqueness < _KEY:
         # The prefixed numbers may be the key.
         is_key = is_prefixed and has_names and own.uniqueness >= _KEY
@@ -234,11 +252,12 @@ form or an abbreviation of the other."""
 
 def _compare_names(lake: Lake, slot: _Slot, column: int) -> float:
     """Return how far a column, or its prefix, is named after the other column or its table."""
-    prefix = _last_word(slot.parts.mark) if slot.parts.kind is PartKind.NUMBER else ""
+    is_prefixed = slot.parts.kind is not PartKind.ELEMENTS
+    prefix = _last_word(slot.parts.mark) if is_prefixed else ""
     # Columns that refer are named after other tables than their own.
     forth = _meant(lake, slot.column, prefix)
     agree = _agree(forth, lake, column)
-    if prefix:
+    if is_prefixed:
         agree = max(agree, _agree(_meant(lake, column), lake, slot.column, prefix))
     return agree
 

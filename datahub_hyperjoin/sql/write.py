@@ -145,11 +145,11 @@ def part_comparisons(
             ):
                 templates = f"CONCAT({own}, {text}, {own})", f"CONCAT({own}, {element}, {own})"
                 yield ListComparison(words=words, templates=(templates,), dialect=dialect)
-        case PartKind.NUMBER:
+        case PartKind.NUMBER | PartKind.TEXT:
             start, length = _quoted(parts.mark), len(parts.mark)
-            number = dialect.without_zeros.replace("{t}", f"SUBSTR({{t}}, {length + 1})")
-            own = f"CASE WHEN SUBSTR({{t}}, 1, {length}) = {start} THEN {number} END"
-            plain = dialect.without_zeros
+            plain = dialect.without_zeros if parts.kind is PartKind.NUMBER else "NULLIF({t}, '')"
+            rest = plain.replace("{t}", f"SUBSTR({{t}}, {length + 1})")
+            own = f"CASE WHEN SUBSTR({{t}}, 1, {length}) = {start} THEN {rest} END"
             templates = (own, plain) if is_first else (plain, own)
             yield Comparison(words=words, templates=(templates,), dialect=dialect)
         case PartKind.JOINED:

@@ -27,13 +27,17 @@ def in_parts(counted: TextCounts, parts: CellParts) -> TextCounts:
             return TextCounts(counted.rows, values, counted.counts[row])
         case PartKind.NUMBER:
             return TextCounts(counted.rows, _numbers(normal, parts.mark), counted.counts)
+        case PartKind.TEXT:
+            rest = pc.utf8_slice_codeunits(normal, len(parts.mark))
+            is_behind = pc.starts_with(normal, parts.mark)
+            return TextCounts(counted.rows, pc.if_else(is_behind, rest, ""), counted.counts)
         case PartKind.JOINED:
             return TextCounts(counted.rows, normal, counted.counts)
 
 
 def _elements(normal: pa.Array, mark: str) -> tuple[pa.Array, np.ndarray]:
     """Do what `elements_of` does, and return also the text from which each element comes."""
-    is_bracketed = pc.match_substring_regex(normal, r"^[\[{\]}]")
+    is_bracketed = pc.match_substring_regex(normal, r"^[\[({\])}]")
     inner = pc.if_else(is_bracketed, pc.utf8_trim(normal, BRACKETS), normal)
     lists = pc.split_pattern(inner, mark)
     elements = pc.utf8_trim(pc.list_flatten(lists), QUOTES + " ").dictionary_encode()

@@ -52,7 +52,7 @@ def _ends(pairs: ColumnPairs, parts: CellParts) -> Iterator[tuple[Counted, Count
     """Yield what is counted: the parts with the other columns, and both as they are written."""
     (column, other), *_ = pairs
     match parts.kind:
-        case PartKind.ELEMENTS:
+        case PartKind.ELEMENTS | PartKind.TEXT:
             yield (column, parts.words), (other, "")
         case PartKind.NUMBER:
             yield (column, parts.words), (other, Notation.PADDED)

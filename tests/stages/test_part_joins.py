@@ -28,6 +28,13 @@ def posts(write: Callable[[list[str]], str]) -> Frames:
     }
 
 
+def hits(start: str) -> Frames:
+    return {
+        "hits": {"hit": range(120), "page": [f"{start}{TAGS[at * 7 % 60]}" for at in range(120)]},
+        "items": {"sku": TAGS, "weight": [at * 7 % 13 for at in range(60)]},
+    }
+
+
 def orders(
     prefix: str, ids: Sequence[int], *, column: str = "customer", table: str = "customers"
 ) -> Frames:
@@ -64,6 +71,22 @@ def rows_of(record: JoinRecord) -> int:
             "each element of posts.csv.labels, split at ,",
             300,
         ),
+        *(
+            (posts(mark.join), f"each element of posts.csv.labels, split at {name}", 300)
+            for mark, name in ((" ", "spaces"), ("+", "+"), (":", ":"))
+        ),
+        (posts(lambda tags: str((*tags,))), "each element of posts.csv.labels, split at ,", 300),
+        (
+            posts(lambda tags: f"[{' '.join(map(repr, tags))}]"),
+            "each element of posts.csv.labels, split at spaces",
+            300,
+        ),
+        (
+            hits("https://shop.example/p/"),
+            "the texts of hits.csv.page behind https://shop.example/p/",
+            120,
+        ),
+        (hits("product:"), "the texts of hits.csv.page behind product:", 120),
         (orders("CUST-", SPARSE), "the numbers of orders.csv.customer behind cust-", 300),
         (orders("CUST-", DENSE), "the numbers of orders.csv.customer behind cust-", 300),
         (
@@ -90,7 +113,14 @@ def test_parts_of_cells_join(
 
 @pytest.mark.parametrize(
     ("mark", "parts", "paths"),
-    [("-", STATES, ["country", "state"]), (" ", PEOPLE, ["first_name", "last_name"])],
+    [
+        ("-", STATES, ["country", "state"]),
+        (" - ", STATES, ["country", "state"]),
+        ("::", STATES, ["country", "state"]),
+        ("~", STATES, ["country", "state"]),
+        (" ", PEOPLE, ["first_name", "last_name"]),
+        (", ", PEOPLE, ["last_name", "first_name"]),
+    ],
 )
 def test_a_cell_holds_several_columns(
     tmp_path: Path,
@@ -108,6 +138,37 @@ def test_a_cell_holds_several_columns(
         f'["{paths[0]}", "{paths[1]}"]',
     )
     assert record["rows"] == rows_of(record) == 100
+
+
+def test_prefixed_keys_named_like_a_table_are_referred_to(tmp_path: Path) -> None:
+    frames = orders("", SPARSE, column="customer_id")
+    keys = [f"C{each:05}" for each in SPARSE]
+    numbers = [int(str(each)) for each in frames["orders"]["customer_id"]]
+    frames = {
+        "orders": {**frames["orders"], "customer_id": numbers},
+        "customers": {**frames["customers"], "id": keys},
+    }
+    [record] = found(tmp_path, frames)
+    assert (record["cardinality"], record["rows"]) == ("many-to-one", 300)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda at: f"{at % 12 + 1}:{at * 7 % 60:02}",
+        lambda at: f"{at % 28 + 1}/{at % 12 + 1}/2023",
+        lambda at: f"10.{at % 4}.{at * 7 % 90}.{at * 11 % 90}",
+        lambda at: f"{at % 40} + {at % 7}",
+        lambda at: f"({at % 70}, {at * 3 % 70})",
+        lambda at: f"/rooms/{at % 90}/beds/{at % 4}",
+        lambda at: f"the {at % 9} cats of {at % 30} friends",
+    ],
+)
+def test_numbers_in_other_texts_join_no_counter(
+    tmp_path: Path, write: Callable[[int], str]
+) -> None:
+    texts = [write(at) for at in range(300)]
+    assert found(tmp_path, {"notes": {"text": texts}, "sensors": {"id": DENSE}}) == []
 
 
 def test_prefixed_counters_join_no_counter(tmp_path: Path) -> None:
