@@ -36,6 +36,7 @@ from datahub_hyperjoin.spark.files.dialects import (
     Separator,
     both,
     find_dialect,
+    long_preamble,
     with_lone_quotes,
 )
 from datahub_hyperjoin.spark.files.encoding import TextStream
@@ -264,16 +265,20 @@ def _layout(
     """Skip the title lines of delimited text, and find its layout and the requested columns."""
     notes = stream.notes
     refuse_markup(stream.head()[:_BYTES_EXAMINED].encode())
-    dialect, rewrite = find_dialect(stream.head(), dialect, hint)
+    above = long_preamble(stream.head(), dialect, hint)
+    dialect, rewrite = find_dialect(stream.head()[len(above) :], dialect, hint)
     stream.rewrite(rewrite, dialect)
+    above = rewrite(above) if rewrite else above
+    stream.skip(above)
     head = stream.head()
     if lone := with_lone_quotes(head, dialect):
         notes.append("quotes that are never closed were read as a part of the field")
         stream.rewrite(lone, dialect)
         rewrite, head = both(rewrite, lone) if rewrite else lone, stream.head()
     titles, examined = split_titles(head, dialect)
-    if titles:
-        notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
+    if above or titles:
+        count = len((above + titles).splitlines())
+        notes.append(f"lines above the header were skipped: {count}")
         stream.skip(titles)
     # Without a row, the first one cannot be parsed, which `read_header` reports.
     header, *rows = examined or [read_header(head[len(titles) :], dialect)]
@@ -296,7 +301,7 @@ def _layout(
         encoding=stream.encoding,
         compression=stream.compression,
         rewrite=rewrite,
-        titles=titles,
+        titles=above + titles,
         names=names,
         columns=chosen,
         rows=rows,
@@ -465,8 +470,11 @@ def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
     header, *others = rows
     # R and pandas leave the name of the first column empty; others end each line with a delimiter.
     names = (header if header[0] else header[1:])[: None if header[-1] else -1]
+    # Clients of databases and Markdown write spaces around bars.
+    is_drawn = dialect.delimiter == "|"
     are_names = len(names) >= _FEWEST_NAMES and all(
-        name and name == name.strip() and len(name) <= _LONGEST_NAME for name in names
+        name.strip() and (is_drawn or name == name.strip()) and len(name) <= _LONGEST_NAME
+        for name in names
     )
     regular = sum(len(row) == len(header) for row in others)
     return are_names and regular >= _FEWEST_REGULAR * len(others)

@@ -69,6 +69,25 @@ def both(first: Rewrite, then: Rewrite) -> Rewrite:
     return lambda text: then(first(text))
 
 
+_STEP = ROWS_EXAMINED // 2
+_MOST_LINES = 20 * ROWS_EXAMINED
+
+
+def long_preamble(head: str, dialect: Dialect, hint: str | None) -> str:
+    """Return the first lines of a text whose table begins below the lines that are examined."""
+    first = head.partition("\n")[0]
+    if any(char in first for char in USUAL_DELIMITERS):
+        return ""
+    lines = [f"{line}\n" for line in head.split("\n", _MOST_LINES)[:-1]]
+    for start in range(0, max(0, len(lines) - ROWS_EXAMINED), _STEP):
+        window = "".join(lines[start : start + ROWS_EXAMINED + 1])
+        found = replace(dialect, delimiter=find_delimiter(window, dialect, hint))
+        is_usual = str(found.delimiter) in USUAL_DELIMITERS or found == dialect
+        if is_usual and _share(split_titles(window, found)[1]) >= _REGULAR:
+            return "".join(lines[:start])
+    return ""
+
+
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT, hint: str | None = None) -> str:
     r"""Find the character that separates fields, such as a comma or a tab.
 

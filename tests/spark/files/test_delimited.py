@@ -48,6 +48,17 @@ def test_prose_is_no_table(content: bytes) -> None:
     assert not has_rows(content)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"| id | city |\n|---|---|\n| 1 | Oslo |\n| 2 | Bern |\n",
+        b" id | city \n----+------\n  1 | Oslo\n  2 | Bern\n" + b"  3 | Rome\n" * 20,
+    ],
+)
+def test_drawn_tables_are_tables(content: bytes) -> None:
+    assert has_rows(content)
+
+
 def test_the_dialect_of_the_recipe_counts() -> None:
     content = b"id/name\n1/Halle, Saale\n"
     assert not has_rows(content)

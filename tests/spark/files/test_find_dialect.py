@@ -117,6 +117,15 @@ def test_quotes_and_backslashes_are_kept_where_they_serve(
     assert not rows or found == rows
 
 
+@pytest.mark.parametrize("line", ["# line {}: text", "Line {}: some text", "word " * 9])
+def test_a_preamble_may_be_long(tmp_path: Path, line: str) -> None:
+    above = "".join(f"{line.format(at)}\n" for at in range(777))
+    rows = text_of(",").partition("\n")[2]
+    assert read(tmp_path, above + text_of(",") + rows * 40)[:10] == [HEADER, *ROWS]
+    alone = [each[0] for each in read(tmp_path, above)]
+    assert len(alone) > 700
+
+
 def test_rewritten_lines_may_be_cut_by_blocks(tmp_path: Path) -> None:
     rows = [[str(at), "Ann"] for at in range(200_000)]
     text = "".join(f"{a}   {b}\n" for a, b in [["id", "name"], *rows])
