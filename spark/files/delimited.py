@@ -445,6 +445,8 @@ _BYTES_EXAMINED = 1 << 14
 _FEWEST_NAMES, _LONGEST_NAME = 2, 60
 _FEWEST_ROWS = 2
 _FEWEST_REGULAR = 0.9
+_OF_PROSE = "#@!$%&*"
+"""Delimiters that stand in prose and programs, too."""
 
 
 def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
@@ -459,13 +461,14 @@ def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
     head = _decode(content)
     if "\0" in head:
         return False
+    is_given = dialect.delimiter is not None
     try:
         dialect, rewrite = find_dialect(head, dialect)
     except TableError:
         return False
     head = rewrite(head) if rewrite else head
     _, rows = split_titles(head, dialect)
-    if len(rows) < _FEWEST_ROWS:
+    if len(rows) < _FEWEST_ROWS or (str(dialect.delimiter) in _OF_PROSE and not is_given):
         return False
     header, *others = rows
     # R and pandas leave the name of the first column empty; others end each line with a delimiter.
@@ -473,7 +476,9 @@ def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
     # Clients of databases and Markdown write spaces around bars.
     is_drawn = dialect.delimiter == "|"
     are_names = len(names) >= _FEWEST_NAMES and all(
-        name.strip() and (is_drawn or name == name.strip()) and len(name) <= _LONGEST_NAME
+        any(map(str.isalnum, name))
+        and (is_drawn or name == name.strip())
+        and len(name) <= _LONGEST_NAME
         for name in names
     )
     regular = sum(len(row) == len(header) for row in others)

@@ -33,7 +33,7 @@ CONTROLS = "\x01\x1f\x14"
 """Control characters that separate fields: in files of Hive, by the standard of ASCII, and in
 exports of documents."""
 USUAL_DELIMITERS = ",;\t|"
-_RARE = f"^~:{CONTROLS}#@!$%&*+"
+_RARE = f"^~:{CONTROLS}#@!$%&*"
 _REGULAR = 0.9
 """Least share of rows with as many fields as the header. Below it, a rarer reading is tried."""
 _FEWEST_FIELDS, _FEWEST_WORDS = 2, 3
@@ -179,7 +179,7 @@ def _with_tabs(gaps: re.Pattern[str], text: str) -> str:
     return gaps.sub(lambda gap: (gap.re.groups and gap[1]) or "\t", _EDGES.sub("", text))
 
 
-_SIGNS = re.compile(r"""[^\w\s"'=.,;/\\()\[\]{}<>-]{2,4}|[^\0-\x7f\w\s]|\xfe""")
+_SIGNS = re.compile(r"""[^\w\s"'`=.,;/\\()\[\]{}<>-]{2,4}|[^\0-\x7f\w\s]|\xfe""")
 """What separates fields if it is no single character of ASCII, as in `1::1193::5`."""
 
 

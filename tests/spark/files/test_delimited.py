@@ -35,6 +35,8 @@ def test_a_header_and_rows_are_a_table(content: bytes) -> None:
         b"\n\n",
         b"stop_id,stop_name\n",
         b"requests==2.31\nnumpy==1.26\n",
+        b".. |lt| unicode:: U+003C\n.. |gt| unicode:: U+003E\n",
+        b"one * two\nthree * four\nfive * six\n",
         b"Dear Ann,\nthank you for the file, and bye,\nBob\n",
         b"First, do no harm\nSecond, say why\n",
         b"\tindented\n\tprose\n",
@@ -63,6 +65,7 @@ def test_the_dialect_of_the_recipe_counts() -> None:
     content = b"id/name\n1/Halle, Saale\n"
     assert not has_rows(content)
     assert has_rows(content, Dialect(delimiter="/"))
+    assert has_rows(b"id!name\n1!Halle\n", Dialect(delimiter="!"))
 
 
 @pytest.mark.parametrize("text", ["<!DOCTYPE html>\n<p>no, such page</p>\n", "<a x='1'>\n<b/>\n"])

@@ -44,6 +44,8 @@ def test_single_spaces_separate_numbers_and_many_columns(tmp_path: Path) -> None
     rows = [["1", "a b", "x"], ["22", "c d", "y"]] * 3
     text = "".join(f'{a:>4} "{b}" {c}\n' for a, b, c in [["id", "full name", "code"], *rows])
     assert read(tmp_path, text) == [["id", "full name", "code"], *rows]
+    powers = "".join(f"{at}.5e+00 {at}.25e+01 0e+0\n" for at in range(1, 9))
+    assert read(tmp_path, f"first second third\n{powers}")[1] == ["1.5e+00", "1.25e+01", "0e+0"]
     assert read(tmp_path, "name age\nAnn 7\nBob 8\n")[1] == ["Ann", "7"]
     assert read(tmp_path, "full name\nAnn Berg\nBob Dorn\n")[0] == ["full name"]
 
