@@ -95,6 +95,7 @@ def test_a_lake_in_a_store_gives_the_joins_and_counts_of_a_local_one(
 
 def test_files_and_sheets_in_a_store_may_be_one_table(server: S3Server, folder: Path) -> None:
     for at, year in enumerate((2023, 2024)):
+        rows: list[list[str | float | None]]
         rows = [[at * 100 + row, f"C{row % 60:03}"] for row in range(100)]
         path = folder / f"{year}/trips.csv"
         path.parent.mkdir()

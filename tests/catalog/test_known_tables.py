@@ -54,7 +54,7 @@ def test_the_dataset_of_several_files_is_that_of_the_newest_or_of_all(
     tables = scan_folder(folder, selection, warn=lambda *_: None)
     instance = PlatformInstance(platform="file", env="PROD")
     id_ = TableId("file", dataset)
-    own = Dataset(table=id_, title="sales", columns=(("day", None), ("amount", None)))
+    own = Dataset(table=id_, title="sales", columns=(("day", "date"), ("amount", "number")))
     names = FolderNames(instance=instance, folder=folder)
     found = find_datasets(tables, {id_: own}, names=names, earlier=())
     assert [table.id.name for table in found.tables] == ["other.csv", dataset]

@@ -52,12 +52,12 @@ def rows_of(table: Table, paths: Sequence[str] | None = None) -> tuple[list[obje
 
 def test_names_of_columns_may_differ_in_case(write: Write) -> None:
     table = write({"0.csv": "id,name\n1,a\n", "1.csv": "NAME,ID\nb,2\n", "2.csv": "Id\n3\n"})
-    columns = {*rows_of(table)[0][0]}
-    for paths in (None, [min(columns)]):
-        found = [
-            {key.casefold(): cell for key, cell in row.items()} for row in rows_of(table, paths)[0]
-        ]
-        assert sorted(row["id"] for row in found) == ["1", "2", "3"]
+    stream = read_table(table, NOWHERE, max_rows=10)
+    stream.batches.close()
+    key = next(each.path for each in stream.columns if each.path.casefold() == "id")
+    for paths in (None, [key]):
+        rows = read_table(table, NOWHERE, max_rows=10, paths=paths).batches
+        assert sorted(cell for batch in rows for cell in batch[key].to_pylist()) == ["1", "2", "3"]
 
 
 def test_partition_keys_are_columns(write: Write) -> None:
