@@ -52,6 +52,14 @@ _PART_PREFIX = "part-"
 """Prefix of the files that Spark and Hadoop write for one table."""
 _HUDI = re.compile(r"(?P<group>.+-\d+)_\d+(?:-\d+)+_(?P<instant>\d{8,17})\.parquet")
 """Names of Hudi's data files: each commit writes a new version of some groups of rows."""
+_HUDI_TABLE = ".hoodie/hoodie.properties"
+_HUDI_LOG = re.compile(r"\..+\.log\.\d+(?:_.*)?")
+"""Names of files with changes that Hudi has not yet merged into data files."""
+
+
+def is_hudi_metadata(path: PurePosixPath) -> bool:
+    """Return whether a hidden file says something about a table of Hudi."""
+    return path.match(_HUDI_TABLE) or _HUDI_LOG.fullmatch(path.name) is not None
 
 
 def tables_of(
@@ -64,12 +72,17 @@ def tables_of(
     """Group the files of a folder into tables."""
     files = _newest_of_hudi(files)
     formatted = _tables_with_metadata(files)
+    hudi = {
+        path.parent.parent
+        for file in files
+        if (path := PurePosixPath(file.path)).match(_HUDI_TABLE)
+    }
     by_path = {file.path: file for file in files}
     # Files of several formats in one folder are as many tables.
     members: dict[tuple[PurePosixPath, str | None], list[ListedFile]] = defaultdict(list)
     for file in files:
         path = PurePosixPath(file.path)
-        table = _table_path(path, formatted.keys())
+        table = _table_path(path, formatted.keys() | hudi)
         format_ = None if table in formatted else _format_of(file)
         if (format_ or table in formatted) and selection.tables.allowed(str(table)):
             members[table, format_].append(file)
@@ -121,6 +134,7 @@ def _files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
         for file in files
         if _format_of(file) is None
         and PurePosixPath(file.path).parent.name != DELTA_LOG
+        and not is_hudi_metadata(PurePosixPath(file.path))
         and _table_path(PurePosixPath(file.path), formatted) not in formatted
     ]
 
@@ -547,7 +561,15 @@ def warn_of_unread_files(
             archives.add(str(path))
         else:
             kinds[_kind(path)].append(str(path))
-    count("files_not_read", len(archives) + sum(map(len, kinds.values())))
+    logs = [file.path for file in files if _HUDI_LOG.fullmatch(PurePosixPath(file.path).name)]
+    count("files_not_read", len(archives) + len(logs) + sum(map(len, kinds.values())))
+    if logs:
+        warn(
+            "Log files of Hudi not read",
+            "Rows that were changed since the last compaction are read as they were. Compact the "
+            "table, or read it with Spark through `connections`",
+            f"{number_of(len(logs), 'file')}, for example {logs[0]}",
+        )
     _warn_of_archives([file for file in files if file.path in archives], warn)
     listed = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
     rest = [path for _, paths in listed[_MOST_KINDS:] for path in paths]

@@ -13,6 +13,7 @@ from datahub_hyperjoin.catalog.errors import (
     UnreachableStoreError,
 )
 from datahub_hyperjoin.catalog.files import (
+    is_hudi_metadata,
     is_workbook,
     recognise_formats,
     tables_of,
@@ -79,7 +80,8 @@ def _files(folder: Path, warn: Warn, *, follow_links: bool) -> Iterator[ListedFi
         below = path.relative_to(root)
         hidden = [part for part in below.parts if part.startswith((".", "_"))]
         # The log of a Delta table begins with an underscore, but belongs to the table.
-        if path.is_file() and (not hidden or hidden == [DELTA_LOG]):
+        is_visible = not hidden or hidden == [DELTA_LOG] or is_hudi_metadata(PurePosixPath(below))
+        if path.is_file() and is_visible:
             if not _is_utf8(below):
                 warn(
                     "File with an unreadable name skipped",
@@ -140,7 +142,7 @@ def _files_in_store(uri: str, store: ObjectStore) -> Iterator[ListedFile]:
     for info in file_system.get_file_info(fs.FileSelector(root, recursive=True)):
         below = info.path[len(root) :].strip("/")
         hidden = [part for part in PurePosixPath(below).parts if part.startswith((".", "_"))]
-        is_visible = not hidden or hidden == [DELTA_LOG]
+        is_visible = not hidden or hidden == [DELTA_LOG] or is_hudi_metadata(PurePosixPath(below))
         if info.type is fs.FileType.File and info.size and is_visible:
             yield ListedFile(f"{begin}/{below}", below, info.size, info.mtime_ns or 0)
 

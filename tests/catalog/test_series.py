@@ -244,3 +244,23 @@ def test_of_files_of_hudi_the_newest_versions_are_one_table(tmp_path: Path) -> N
     assert (table.id.name, told) == ("orders", [])
     assert isinstance(table.location, Folder)
     assert {*table.location.parts} == {f"{name}.parquet" for name in names[1:]}
+
+
+def test_all_folders_of_a_table_of_hudi_are_one_table(tmp_path: Path) -> None:
+    for place in ("asia", "europe"):
+        path = tmp_path / f"orders/{place}/{GUIDS[0]}-0_0-22-31_20240101120000123.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({"order": [place]}), path)
+    hidden = (".hoodie/hoodie.properties", f"asia/.{GUIDS[0]}-0_20240101120000123.log.1_0-22-33")
+    for name in (*hidden, ".hoodie/20240101120000123.commit"):
+        tmp_path.joinpath("orders", name).parent.mkdir(exist_ok=True)
+        tmp_path.joinpath("orders", name).write_text("hoodie.table.name=orders")
+    told: list[str] = []
+    selection = TableSelection(platform="file", env="DEV")
+    [table] = scan_folder(tmp_path, selection, warn=lambda *each: told.append(": ".join(each)))
+    assert (table.id.name, len(told)) == ("orders", 1)
+    assert told[0] == (
+        "Log files of Hudi not read: Rows that were changed since the last compaction are read as "
+        "they were. Compact the table, or read it with Spark through `connections`: 1 file, for "
+        f"example orders/{hidden[1]}"
+    )
