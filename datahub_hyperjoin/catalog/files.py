@@ -72,11 +72,8 @@ def tables_of(
     """Group the files of a folder into tables."""
     files = _newest_of_hudi(files)
     formatted = _tables_with_metadata(files)
-    hudi = {
-        path.parent.parent
-        for file in files
-        if (path := PurePosixPath(file.path)).match(_HUDI_TABLE)
-    }
+    paths = [PurePosixPath(file.path) for file in files]
+    hudi = {path.parent.parent for path in paths if path.match(_HUDI_TABLE)}
     by_path = {file.path: file for file in files}
     # Files of several formats in one folder are as many tables.
     members: dict[tuple[PurePosixPath, str | None], list[ListedFile]] = defaultdict(list)
@@ -566,8 +563,8 @@ def warn_of_unread_files(
     if logs:
         warn(
             "Log files of Hudi not read",
-            "Rows that were changed since the last compaction are read as they were. Compact the "
-            "table, or read it with Spark through `connections`",
+            "Rows changed since the last compaction are read as they were. Compact the table, or "
+            "read it with Spark through `connections`",
             f"{number_of(len(logs), 'file')}, for example {logs[0]}",
         )
     _warn_of_archives([file for file in files if file.path in archives], warn)

@@ -260,7 +260,7 @@ def test_all_folders_of_a_table_of_hudi_are_one_table(tmp_path: Path) -> None:
     [table] = scan_folder(tmp_path, selection, warn=lambda *each: told.append(": ".join(each)))
     assert (table.id.name, len(told)) == ("orders", 1)
     assert told[0] == (
-        "Log files of Hudi not read: Rows that were changed since the last compaction are read as "
-        "they were. Compact the table, or read it with Spark through `connections`: 1 file, for "
-        f"example orders/{hidden[1]}"
+        "Log files of Hudi not read: Rows changed since the last compaction are read as they were. "
+        "Compact the table, or read it with Spark through `connections`: 1 file, for example "
+        f"orders/{hidden[1]}"
     )
