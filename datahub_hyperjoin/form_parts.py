@@ -6,8 +6,11 @@ A template stands for the text of a value; `SqlParts` has what dialects have no 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from html import unescape
+from ipaddress import ip_address
+from unicodedata import normalize
 
 SEPARATORS = " -_./:,;()[]{}<>=+#*|~'\""
 """Characters that stand between the parts of codes, or around them."""
@@ -46,6 +49,9 @@ class SqlParts:
 
     zoned_instant: str
     """The point in time in UTC whose text `{t}` is as `2024-01-31t09:30:00+01:00`."""
+
+    serial_day: str
+    """The day of which `{t}` is the number in spreadsheets, which is 1 on the last of 1899."""
 
     translates: bool
     """Whether there is a function that replaces each of several characters."""
@@ -98,9 +104,24 @@ for _start in ("https://", "http://", "ftp://", "mailto:", "www.", "dx.", "doi.o
 for _end in ("/|", "|"):
     LINK_SQL = f"REPLACE({LINK_SQL}, '{_end}', '')"
 TIME_SQL = (
-    "CASE WHEN {t} LIKE '__:__' THEN CONCAT({t}, ':00') "
+    "CASE WHEN {t} LIKE '__:__:__.%' THEN SUBSTR({t}, 1, 8) "
+    "WHEN {t} LIKE '__:__' THEN CONCAT({t}, ':00') "
     "WHEN {t} LIKE '_:__' THEN CONCAT('0', {t}, ':00') "
     "WHEN {t} LIKE '_:__:__' THEN CONCAT('0', {t}) ELSE NULLIF({t}, '') END"
+)
+
+_SHORT = "REPLACE(REPLACE(REPLACE({t}, ' ', ''), '.', ''), 'm', '')"
+_SHORT = (
+    f"CASE WHEN SUBSTR({_SHORT}, 2, 1) BETWEEN '0' AND '9' THEN {_SHORT} "
+    f"ELSE CONCAT('0', {_SHORT}) END"
+)
+_AFTERNOON = " ".join(f"WHEN '{hour:02}p' THEN '{hour + 12}'" for hour in range(1, 12))
+CLOCK_SQL = (
+    f"CASE WHEN {{t}} LIKE '%m%' THEN CONCAT(CASE CONCAT(SUBSTR({_SHORT}, 1, 2), "
+    f"CASE WHEN {{t}} LIKE '%p%' THEN 'p' ELSE 'a' END) WHEN '12a' THEN '00' {_AFTERNOON} "
+    f"ELSE SUBSTR({_SHORT}, 1, 2) END, ':', "
+    f"CASE WHEN {_SHORT} LIKE '__:__%' THEN SUBSTR({_SHORT}, 4, 2) ELSE '00' END, ':', "
+    f"CASE WHEN {_SHORT} LIKE '__:__:__%' THEN SUBSTR({_SHORT}, 7, 2) ELSE '00' END) END"
 )
 
 
@@ -113,16 +134,75 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 NUMBER_OF_MONTH = {word: f"{number:02}" for number, word in enumerate(_MONTHS, 1)}
 _MONTH_CASES = " ".join(f"WHEN '{word}' THEN '{at}'" for word, at in NUMBER_OF_MONTH.items())
 MONTH_SQL = (
-    "CASE WHEN {t} LIKE '______' THEN CONCAT(SUBSTR({t}, 1, 4), '-', SUBSTR({t}, 5, 2)) "
+    "CASE WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' AND {t} LIKE '______' "
+    "THEN CONCAT(SUBSTR({t}, 1, 4), '-', SUBSTR({t}, 5, 2)) "
     "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' AND {t} LIKE '____-__' THEN {t} "
     "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' AND {t} LIKE '_____%' "
     "AND SUBSTR({t}, 5, 1) NOT BETWEEN '0' AND '9' "
     "THEN CONCAT(SUBSTR({t}, 1, 4), '-', SUBSTR({t}, 6, 2)) "
     "WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' THEN CONCAT(SUBSTR({t}, LENGTH({t}) - 3, 4), "
     "'-', SUBSTR(CONCAT('0', {t}), LENGTH({t}) - 5, 2)) "
-    "ELSE CONCAT(SUBSTR({t}, LENGTH({t}) - 3, 4), '-', "
+    "ELSE CONCAT(CASE WHEN SUBSTR({t}, LENGTH({t}) - 3, 1) BETWEEN '0' AND '9' "
+    "THEN SUBSTR({t}, LENGTH({t}) - 3, 4) "
+    "ELSE CONCAT('20', SUBSTR({t}, LENGTH({t}) - 1, 2)) END, '-', "
     f"CASE SUBSTR({{t}}, 1, 3) {_MONTH_CASES} END) END"
 )
+
+
+QUARTER_SQL = (
+    "CASE WHEN {t} LIKE 'q%' THEN CONCAT(SUBSTR({t}, LENGTH({t}) - 3, 4), '-', SUBSTR({t}, 1, 2)) "
+    "WHEN {t} LIKE '_q%' THEN CONCAT(SUBSTR({t}, LENGTH({t}) - 3, 4), '-q', SUBSTR({t}, 1, 1)) "
+    "ELSE CONCAT(SUBSTR({t}, 1, 4), '-q', SUBSTR({t}, LENGTH({t}), 1)) END"
+)
+LABELS = (
+    "isbn-13",
+    "isbn-10",
+    "number",
+    "gtin",
+    "iban",
+    "isbn",
+    "issn",
+    "ean",
+    "num",
+    "tel",
+    "upc",
+    "vat",
+    "no",
+    "nr",
+    "n°",
+)
+"""What is written before codes and numbers, the longest first."""
+MONEY_MARKS = "$€£¥%"
+ENTITY = "&(?:[a-z]+[0-9]*|#[0-9]+|#x[0-9a-f]+);"
+"""Pattern of an entity of HTML in lower case."""
+ACCENTED = "".join(chr(code) for code in range(0xDF, 0x17F) if chr(code).islower())
+"""Letters with accents, and others that are written without in plain text."""
+
+
+def labelled_sql(sql: SqlParts) -> str:
+    """Write the SQL of codes without the word before them."""
+    whens = " ".join(
+        f"WHEN {{t}} LIKE '{word}_%' AND SUBSTR({{t}}, {len(word) + 1}, 1) IN (' ', '.', ':', '#') "
+        f"THEN SUBSTR({{t}}, {len(word) + 1})"
+        for word in LABELS
+    )
+    return sql.without(sql.separators).replace("{t}", f"CASE {whens} ELSE {{t}} END")
+
+
+def local_phone_sql(sql: SqlParts) -> str:
+    """Write the SQL of the last ten digits of telephone numbers."""
+    digits = sql.without(sql.separators)
+    last = f"SUBSTR({digits}, LENGTH({digits}) - 9, 10)"
+    return f"CASE WHEN LENGTH({digits}) > 10 THEN {last} ELSE {digits} END"
+
+
+def book_sql(sql: SqlParts) -> str:
+    """Write the SQL of the nine digits that book numbers of both lengths have."""
+    digits = sql.without(" -")
+    return (
+        f"CASE LENGTH({digits}) WHEN 13 THEN SUBSTR({digits}, 4, 9) "
+        f"WHEN 10 THEN SUBSTR({digits}, 1, 9) ELSE {digits} END"
+    )
 
 
 def truth_sql(_: SqlParts) -> str:
@@ -153,7 +233,12 @@ def write_number(match: re.Match[str], point: str, groups: str) -> str:
 
 def write_date(year: str, month: str, day: str) -> str:
     """Write a day."""
-    return f"{year}-{month:0>2}-{day:0>2}"
+    return f"{_with_century(year)}-{month:0>2}-{day:0>2}"
+
+
+def _with_century(year: str) -> str:
+    century = "" if len(year) > len("24") else "20" if year < _FIRST_OF_LAST_CENTURY else "19"
+    return f"{century}{year}"
 
 
 def write_year_first(match: re.Match[str]) -> str:
@@ -166,16 +251,75 @@ def write_year_first(match: re.Match[str]) -> str:
 def write_day_in_words(match: re.Match[str]) -> str:
     """Write a day whose month was read as a word."""
     first, before, end, after, second, year = match.groups()
-    year = year or end
-    century = "" if len(year) > len("24") else "20" if year < _FIRST_OF_LAST_CENTURY else "19"
-    return write_date(f"{century}{year}", NUMBER_OF_MONTH[before or after], first or second)
+    return write_date(year or end, NUMBER_OF_MONTH[before or after], first or second)
 
 
 def write_month(match: re.Match[str]) -> str:
     """Write a month of which the year and a number or a word were read."""
-    first, second, third, fourth, word, fifth = match.groups()
-    month = second or third or NUMBER_OF_MONTH[word]
-    return f"{first or fourth or fifth}-{month:0>2}"
+    first, number, other, second, word, third, short = match.groups()
+    year = _with_century(first or second or third or short)
+    return f"{year}-{number or other or NUMBER_OF_MONTH[word]:0>2}"
+
+
+def write_quarter(match: re.Match[str]) -> str:
+    """Write a quarter of a year."""
+    year, quarter, first, second, third, fourth = match.groups()
+    return f"{year or second or fourth}-q{quarter or first or third}"
+
+
+def write_clock(match: re.Match[str]) -> str:
+    """Write a time of day of which the hour in its half was read."""
+    hour, minute, second, half = match.groups()
+    return f"{int(hour) % 12 + (12 if half == 'p' else 0):02}:{minute or '00'}:{second or '00'}"
+
+
+def write_serial_day(match: re.Match[str]) -> str:
+    """Write the day of a spreadsheet's number."""
+    return str(date(1899, 12, 30) + timedelta(int(match[0])))
+
+
+def write_book(match: re.Match[str]) -> str:
+    """Write the nine digits that book numbers of both lengths have; invalid ones stay."""
+    digits = re.sub("[ -]", "", match[0])
+    if len(digits) > len("316148410x"):
+        return digits[3:12]
+    weighted = (place * int(digit) for place, digit in enumerate(digits[:9], 1))
+    return digits[:9] if sum(weighted) % 11 == "0123456789x".index(digits[9]) else match[0]
+
+
+def write_network(match: re.Match[str]) -> str:
+    """Write a network address of the sixth version in its shortest form."""
+    try:
+        return ip_address(match[0]).compressed
+    except ValueError:  # too many groups
+        return match[0]
+
+
+_TYPED = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014", "''\"\"--")
+
+
+def write_markup(match: re.Match[str]) -> str:
+    """Write a text without entities of HTML, as normal forms are written."""
+    text = normalize("NFKC", unescape(match.string).casefold()).translate(_TYPED)
+    return " ".join(text.split())
+
+
+_STROKES = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe"})
+
+
+def write_without_accents(match: re.Match[str]) -> str:
+    """Write a text without accents."""
+    return without_accents(match.string)
+
+
+def without_accents(text: str) -> str:
+    """Return a text whose Latin letters have no accents.
+
+    >>> without_accents("łódź")
+    'lodz'
+    """
+    letters = re.sub("[\u0300-\u036f]", "", normalize("NFD", text))
+    return normalize("NFC", letters).translate(_STROKES)
 
 
 def write_instant(match: re.Match[str]) -> str:
@@ -189,3 +333,53 @@ def write_instant(match: re.Match[str]) -> str:
         return match.string
     written = instant.replace(tzinfo=None).isoformat(" ", "microseconds")
     return written.rstrip("0").rstrip(".").removesuffix(" 00:00:00")
+
+
+_MONTH, _DAY = "(1[0-2]|0?[1-9])", "([12][0-9]|3[01]|0?[1-9])"
+_MONTH_WORD = f"({'|'.join(NUMBER_OF_MONTH)})[a-z]*[.]?"
+DAY_IN_WORDS_PATTERN = (
+    rf"^(?:[a-z]+[.]?,? )?(?:{_DAY}[. -]*{_MONTH_WORD}[ ,-]*([0-9]{{4}}|[0-9]{{2}})|"
+    rf"{_MONTH_WORD} {_DAY},? ([0-9]{{4}}))$"
+)
+_YEAR = "((?:1[6-9]|2[01])[0-9]{2})"
+MONTH_PATTERN = (
+    rf"^(?:{_YEAR}[./m-]?(0[1-9]|1[0-2])|{_MONTH}[./-]{_YEAR}|"
+    rf"{_MONTH_WORD}[ ./-](?:{_YEAR}|'?([0-9]{{2}})))$"
+)
+QUARTER_PATTERN = rf"^(?:{_YEAR}[ ./-]?q([1-4])|q([1-4])[ ./-]?{_YEAR}|([1-4])q[ ./-]?{_YEAR})$"
+CLOCK_PATTERN = r"^(0?[1-9]|1[0-2])(?::([0-5][0-9]))?(?::([0-5][0-9]))?(?:[.]0+)? ?([ap])[.]?m[.]?$"
+SIXTH_VERSION_PATTERN = "^(?:[0-9a-f:]*::[0-9a-f:]*|(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4})$"
+BOOK_PATTERN = "^(?:97[89][ -]?[0-9](?:[ -]?[0-9]){8}[ -]?[0-9]|[0-9](?:[ -]?[0-9]){8}[ -]?[0-9x])$"
+LOCAL_PHONE_PATTERN = (
+    r"^(?:(?:\+|00)?1[ .-]?)?[(]?([2-9][0-9]{2})[)]?[ .-]*([2-9][0-9]{2})[ .-]?([0-9]{4})$"
+)
+MONEY_PATTERN = (
+    rf"^([+-]?)[{MONEY_MARKS}]? ?"
+    r"((?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]*)?)()"
+    rf" ?[{MONEY_MARKS}]?$"
+)
+_HEX = tuple(f"([0-9a-f]{{{length}}})" for length in (8, 4, 4, 4, 12))
+UUID_PATTERN, BARE_UUID_PATTERN = "-".join(_HEX), "".join(_HEX)
+WRAPPED_UUID_PATTERN = rf"^(?:urn:uuid:|[{{(])?{UUID_PATTERN}[)}}]?$"
+LINK_PATTERN = (
+    r"^<?(?:[a-z][a-z0-9+]*://|mailto:)?(?:www\.|(?:dx\.)?doi\.org/|orcid\.org/)?"
+    r"([^ /@?#]*[.@][^ ]*?|[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9x])/?>?$"
+)
+_COUNTRIES = (
+    "at|be|bg|ch|cy|cz|de|dk|ee|el|es|fi|fr|gb|hr|hu|ie|it|lt|lu|lv|mt|nl|pl|pt|ro|se|si|sk"
+)
+TAX_PATTERN = f"^(?:{_COUNTRIES})([0-9]{{8,10}})$"
+_MIDNIGHT = r"(?:[ t](?:0?0:00(?::00(?:\.0+)?)?|12:00(?::00)? ?am))?"
+_SHORT_YEAR = "[./]([0-9]{2})"
+DAY_FIRST_PATTERN = rf"^{_DAY}[./-]{_MONTH}(?:[./-]([0-9]{{4}})|{_SHORT_YEAR}){_MIDNIGHT}$"
+MONTH_FIRST_PATTERN = rf"^{_MONTH}[./-]{_DAY}(?:[./-]([0-9]{{4}})|{_SHORT_YEAR}){_MIDNIGHT}$"
+WITH_CENTURY = (
+    (r"^([0-9]+[./-][0-9]+[./])([0-5][0-9]|6[0-8])($|[ t])", r"\120\2\3"),
+    (r"^([0-9]+[./-][0-9]+[./])([0-9]{2})($|[ t])", r"\119\2\3"),
+)
+YEAR_FIRST_PATTERN = (
+    # The years 1600 to 2199, because other numbers of eight digits are rarely dates.
+    r"^((?:1[6-9]|2[01])[0-9]{2})(?:"
+    r"(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|"
+    rf"[./-]{_MONTH}[./-]{_DAY}{_MIDNIGHT})$"
+)

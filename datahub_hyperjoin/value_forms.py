@@ -21,24 +21,55 @@ from enum import Enum
 from typing_extensions import Self
 
 from datahub_hyperjoin.form_parts import (
+    ACCENTED,
     BANK_SQL,
+    BARE_UUID_PATTERN,
+    BOOK_PATTERN,
+    CLOCK_PATTERN,
+    CLOCK_SQL,
+    DAY_FIRST_PATTERN,
+    DAY_IN_WORDS_PATTERN,
+    ENTITY,
     FALSE_WORDS,
+    LABELS,
+    LINK_PATTERN,
     LINK_SQL,
+    LOCAL_PHONE_PATTERN,
+    MONEY_MARKS,
+    MONEY_PATTERN,
+    MONTH_FIRST_PATTERN,
+    MONTH_PATTERN,
     MONTH_SQL,
     NETWORK_SQL,
-    NUMBER_OF_MONTH,
+    QUARTER_PATTERN,
+    QUARTER_SQL,
     SEPARATORS,
+    SIXTH_VERSION_PATTERN,
+    TAX_PATTERN,
     TAX_SQL,
     TIME_SQL,
     TRUE_WORDS,
+    WITH_CENTURY,
+    WRAPPED_UUID_PATTERN,
+    YEAR_FIRST_PATTERN,
     SqlParts,
+    book_sql,
+    labelled_sql,
+    local_phone_sql,
     truth_sql,
     uuid_sql,
+    write_book,
+    write_clock,
     write_date,
     write_day_in_words,
     write_instant,
+    write_markup,
     write_month,
+    write_network,
     write_number,
+    write_quarter,
+    write_serial_day,
+    write_without_accents,
     write_year_first,
 )
 
@@ -85,6 +116,10 @@ class ValueForm(str, Enum):
     NETWORK = _Form("network addresses", lambda _: f"NULLIF({NETWORK_SQL}, '.')")
     TAX_NUMBERS = _Form("tax numbers without country", lambda _: "NULLIF({t}, '')")
     BANKS = _Form("bank codes", lambda _: BANK_SQL)
+    QUARTERS = _Form("quarters", lambda _: QUARTER_SQL)
+    BOOKS = _Form("book numbers", book_sql)
+    MARKUP = _Form("text without HTML entities", lambda _: "NULLIF({t}, '')")
+    ACCENTS = _Form("text without accents", lambda _: "NULLIF({t}, '')")
     EXACT = _Form("exact values", lambda _: "{x}")
 
 
@@ -119,12 +154,16 @@ class _Notation:
     marks: str = ""
     """Characters of which a column has some if it is written so; empty if no character tells."""
 
-    is_general: bool = False
-    """Whether the notation is only taken for columns that no other notation reads as well."""
+    generality: int = 0
+    """A notation is only taken for columns that no less general one reads as well, and one of
+    generality 1 only for those that none of its own form does."""
 
     is_certain: bool = False
     """Whether its values mean the same in any column, so that some values of columns in another
     notation of the form, or in none, may be written so."""
+
+    is_checked: bool = False
+    """Whether values that are written as they are have wrong check digits, and so do not count."""
 
     least: float = 0.95
     """Minimum share of a column's values that the notation must read."""
@@ -136,7 +175,6 @@ class _Notation:
     converts them if the other column needs that."""
 
 
-_MONTH, _DAY = "(1[0-2]|0?[1-9])", "([12][0-9]|3[01]|0?[1-9])"
 _SIGN, _EXPONENT = "([+-]?)", "(?:e([+-]?[0-9]{1,2}))?"
 _NUMBER_REWRITES = (
     (",", "."),
@@ -147,53 +185,19 @@ _NUMBER_REWRITES = (
     ("^-0$", "0"),
 )
 _DATE_REWRITES = ((r"-([0-9])-", r"-0\1-"), (r"-([0-9])$", r"-0\1"))
-_DAY_FIRST = rf"^{_DAY}[./-]{_MONTH}[./-]([0-9]{{4}})$"
-_MONTH_FIRST = rf"^{_MONTH}[./-]{_DAY}[./-]([0-9]{{4}})$"
-_YEAR_FIRST = (
-    # The years 1600 to 2199, because other numbers of eight digits are rarely dates.
-    r"^((?:1[6-9]|2[01])[0-9]{2})(?:"
-    r"(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|"
-    rf"[./-]{_MONTH}[./-]{_DAY})$"
-)
-_MONTH_WORD = f"({'|'.join(NUMBER_OF_MONTH)})[a-z]*[.]?"
-_DAY_IN_WORDS = (
-    rf"^(?:[a-z]+[.]?,? )?(?:{_DAY}[. -]*{_MONTH_WORD}[ ,-]*([0-9]{{4}}|[0-9]{{2}})|"
-    rf"{_MONTH_WORD} {_DAY},? ([0-9]{{4}}))$"
-)
-_YEAR = "((?:1[6-9]|2[01])[0-9]{2})"
-_MONTH_OF_YEAR = (
-    rf"^(?:{_YEAR}[./-]?(0[1-9]|1[0-2])|{_MONTH}[./-]{_YEAR}|{_MONTH_WORD}[ ./-]{_YEAR})$"
-)
 _PART = "0*(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _NETWORK_ADDRESS = rf"^(?:::ffff:)?{_PART}[.]{_PART}[.]{_PART}[.]{_PART}(?:/32)?$"
-_NUMBERED = "^(?:number|num|no|nr)[. :#]*([0-9]+)$"
-_COUNTRIES = (
-    "at|be|bg|ch|cy|cz|de|dk|ee|el|es|fi|fr|gb|hr|hu|ie|it|lt|lu|lv|mt|nl|pl|pt|ro|se|si|sk"
-)
-_TAX_NUMBER = f"^(?:{_COUNTRIES})([0-9]{{8,10}})$"
+_LABEL = f"^(?:{'|'.join(LABELS)})[. :#]+"
+_NUMBERED = f"{_LABEL}([0-9a-z][0-9a-z -]*)$"
 _BANK_CODE = "^([a-z]{6}[a-z0-9]{2})(?:xxx)?$"
-_HEX = tuple(f"([0-9a-f]{{{length}}})" for length in (8, 4, 4, 4, 12))
-_UUID, _BARE_UUID = "-".join(_HEX), "".join(_HEX)
-_WRAPPED_UUID = rf"^(?:urn:uuid:|[{{(])?{_UUID}[)}}]?$"
 _CODE = f"[a-z{re.escape(SEPARATORS)}]*[0-9][a-z0-9{re.escape(SEPARATORS)}]*"
 _SEPARATOR = f"[{re.escape(SEPARATORS)}]+"
 _PHONE = r"^(?:\+|00)[1-9][0-9 ()/.-]{7,}$"
-_LINK = (
-    r"^<?(?:[a-z][a-z0-9+]*://|mailto:)?(?:www\.|(?:dx\.)?doi\.org/|orcid\.org/)?"
-    r"([^ /@?#]*[.@][^ ]*?|[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9x])/?>?$"
-)
-_TIME = r"^(0?[0-9]|1[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?$"
+_TIME = r"^(0?[0-9]|1[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:[.]0+)?)?$"
 
 
 def _after_zeros(sql: SqlParts) -> str:
     return sql.without(sql.separators).replace("{t}", "SUBSTR({t}, 3)")
-
-
-def _without_words(sql: SqlParts) -> str:
-    text = "{t}"
-    for word in ("number", "num", "no", "nr"):
-        text = f"REPLACE({text}, '{word}', '')"
-    return sql.without(sql.separators).replace("{t}", text)
 
 
 class Notation(str, Enum):
@@ -221,8 +225,31 @@ class Notation(str, Enum):
             f"ELSE {sql.without(sql.separators)} END"
         ),
         marks="+0",
+        generality=1,
     )
     """Telephone numbers with the code of their country, as `+49 (30) 123456` or `004930123456`."""
+
+    LOCAL_PHONE = _Notation(
+        words="telephone numbers of North America",
+        form=ValueForm.CODES,
+        pattern=LOCAL_PHONE_PATTERN,
+        write=lambda match: "".join(match.groups()),
+        rewrites=((LOCAL_PHONE_PATTERN, r"\1\2\3"),),
+        sql=local_phone_sql,
+        types={"text": (), "integer": (11,)},
+    )
+    """Telephone numbers with or without the 1, as `(212) 555-0123` or `+1 212 555 0123`."""
+
+    BOOK = _Notation(
+        words="book numbers of 10 and 13 digits",
+        form=ValueForm.BOOKS,
+        pattern=BOOK_PATTERN,
+        write=write_book,
+        sql=book_sql,
+        types={"text": (10, 13, 17), "integer": (10, 13)},
+        is_checked=True,
+    )
+    """Numbers of books, of which the shorter have the last digit of another check."""
 
     PADDED = _Notation(
         words="digits with leading zeros",
@@ -259,6 +286,28 @@ class Notation(str, Enum):
     )
     """Whole numbers as spreadsheets shorten them, as in `1.55433E+06`."""
 
+    BEFORE_POINT = _Notation(
+        words="whole numbers before a point",
+        form=ValueForm.NUMBERS,
+        pattern="^([0-9]+)[.]?$",
+        write=lambda match: match[1],
+        rewrites=(("[.]$", ""),),
+        sql=lambda sql: sql.number("{t}"),
+        types={"decimal": ()},
+    )
+    """Whole numbers with a point behind them, as in `12.`."""
+
+    MONEY = _Notation(
+        words="currency and percent signs",
+        form=ValueForm.NUMBERS,
+        pattern=MONEY_PATTERN,
+        write=lambda match: write_number(match, ".", ","),
+        rewrites=((f"[,{MONEY_MARKS} ]", ""), *_NUMBER_REWRITES),
+        sql=lambda sql: sql.number(sql.without(f", {MONEY_MARKS}")),
+        marks=MONEY_MARKS,
+    )
+    """Amounts, as `$1,200.50` or `12 %`."""
+
     COMMA = _Notation(
         words="decimal comma",
         form=ValueForm.NUMBERS,
@@ -276,9 +325,9 @@ class Notation(str, Enum):
     DAY_FIRST = _Notation(
         words="day first",
         form=ValueForm.DATES,
-        pattern=_DAY_FIRST,
-        write=lambda match: write_date(match[3], match[2], match[1]),
-        rewrites=((_DAY_FIRST, r"\3-\2-\1"), *_DATE_REWRITES),
+        pattern=DAY_FIRST_PATTERN,
+        write=lambda match: write_date(match[3] or match[4], match[2], match[1]),
+        rewrites=(*WITH_CENTURY, (DAY_FIRST_PATTERN, r"\3-\2-\1"), *_DATE_REWRITES),
         sql=lambda sql: sql.day_first,
     )
     """Dates with the day first, as in `31.01.2024`."""
@@ -286,9 +335,9 @@ class Notation(str, Enum):
     MONTH_FIRST = _Notation(
         words="month first",
         form=ValueForm.DATES,
-        pattern=_MONTH_FIRST,
-        write=lambda match: write_date(match[3], match[1], match[2]),
-        rewrites=((_MONTH_FIRST, r"\3-\1-\2"), *_DATE_REWRITES),
+        pattern=MONTH_FIRST_PATTERN,
+        write=lambda match: write_date(match[3] or match[4], match[1], match[2]),
+        rewrites=(*WITH_CENTURY, (MONTH_FIRST_PATTERN, r"\3-\1-\2"), *_DATE_REWRITES),
         sql=lambda sql: sql.month_first,
     )
     """Dates with the month first, as in `01/31/2024`."""
@@ -296,10 +345,10 @@ class Notation(str, Enum):
     YEAR_FIRST = _Notation(
         words="year first",
         form=ValueForm.DATES,
-        pattern=_YEAR_FIRST,
+        pattern=YEAR_FIRST_PATTERN,
         write=write_year_first,
         # A group without a match is empty, so that only one of both alternatives is written.
-        rewrites=((_YEAR_FIRST, r"\1-\2\4-\3\5"), *_DATE_REWRITES),
+        rewrites=((YEAR_FIRST_PATTERN, r"\1-\2\4-\3\5"), *_DATE_REWRITES),
         sql=lambda sql: sql.year_first,
         types={"text": (), "integer": (8,)},
         is_certain=True,
@@ -309,23 +358,43 @@ class Notation(str, Enum):
     DAY_IN_WORDS = _Notation(
         words="months in words",
         form=ValueForm.DATES,
-        pattern=_DAY_IN_WORDS,
+        pattern=DAY_IN_WORDS_PATTERN,
         write=write_day_in_words,
         sql=lambda sql: sql.day_in_words,
         is_certain=True,
     )
     """Dates with the English name of the month, as `31 Jan 2024` or `January 31, 2024`."""
 
+    SERIAL_DAY = _Notation(
+        words="days of spreadsheets",
+        form=ValueForm.DATES,
+        pattern="^[2-6][0-9]{4}$",
+        write=write_serial_day,
+        sql=lambda sql: sql.serial_day,
+        types={"integer": (5,)},
+    )
+    """Days as spreadsheets number them, as `45292`, in columns that are called days or dates."""
+
     MONTH = _Notation(
         words="months of a year",
         form=ValueForm.MONTHS,
-        pattern=_MONTH_OF_YEAR,
+        pattern=MONTH_PATTERN,
         write=write_month,
         sql=lambda _: MONTH_SQL,
         types={"text": (), "integer": (6,)},
         is_certain=True,
     )
     """Months, as `202401`, `01/2024` or `Jan 2024`."""
+
+    QUARTER = _Notation(
+        words="quarters of a year",
+        form=ValueForm.QUARTERS,
+        pattern=QUARTER_PATTERN,
+        write=write_quarter,
+        sql=ValueForm.QUARTERS.sql,
+        is_certain=True,
+    )
+    """Quarters, as `2024Q1`, `Q1 2024` or `1Q2024`."""
 
     NETWORK = _Notation(
         words="network addresses with zeros",
@@ -339,24 +408,34 @@ class Notation(str, Enum):
     )
     """Network addresses, as `010.001.000.007`, `10.1.0.7/32` or `::ffff:10.1.0.7`."""
 
+    SIXTH_VERSION = _Notation(
+        words="network addresses of version 6",
+        form=ValueForm.NETWORK,
+        pattern=SIXTH_VERSION_PATTERN,
+        write=write_network,
+        sql=lambda _: "NULL",  # few systems have functions for them
+        marks=":",
+        is_certain=True,
+    )
+    """Long network addresses, as `2001:0db8::0001`."""
+
     NUMBERED = _Notation(
         words="numbers after a word",
         form=ValueForm.CODES,
         pattern=_NUMBERED,
-        write=lambda match: match[1],
-        rewrites=((_NUMBERED, r"\1"),),
-        sql=_without_words,
-        marks="n",
+        write=lambda match: re.sub(_SEPARATOR, "", match[1]),
+        rewrites=((_LABEL, ""), (_SEPARATOR, "")),
+        sql=labelled_sql,
         is_certain=True,
     )
-    """Numbers that are called so, as `No. 12` or `Nr. 12`."""
+    """Numbers and codes that are called so, as `No. 12` or `ISBN 978-3-16-148410-0`."""
 
     TAX_NUMBER = _Notation(
         words="tax numbers with country code",
         form=ValueForm.TAX_NUMBERS,
-        pattern=_TAX_NUMBER,
+        pattern=TAX_PATTERN,
         write=lambda match: match[1],
-        rewrites=((_TAX_NUMBER, r"\1"),),
+        rewrites=((TAX_PATTERN, r"\1"),),
         sql=lambda _: TAX_SQL,
         types={"text": (8, 9, 10, 11)},
         is_certain=True,
@@ -402,9 +481,9 @@ class Notation(str, Enum):
     BARE_UUID = _Notation(
         words="uuids without hyphens",
         form=ValueForm.UUIDS,
-        pattern=f"^{_BARE_UUID}$",
+        pattern=f"^{BARE_UUID_PATTERN}$",
         write=lambda match: "-".join(match.groups()),
-        rewrites=((_BARE_UUID, r"\1-\2-\3-\4-\5"),),
+        rewrites=((BARE_UUID_PATTERN, r"\1-\2-\3-\4-\5"),),
         sql=ValueForm.UUIDS.sql,
         types={"text": (32,)},
         is_certain=True,
@@ -414,9 +493,9 @@ class Notation(str, Enum):
     WRAPPED_UUID = _Notation(
         words="uuids in braces",
         form=ValueForm.UUIDS,
-        pattern=_WRAPPED_UUID,
+        pattern=WRAPPED_UUID_PATTERN,
         write=lambda match: "-".join(match.groups()),
-        rewrites=((_WRAPPED_UUID, r"\1-\2-\3-\4-\5"),),
+        rewrites=((WRAPPED_UUID_PATTERN, r"\1-\2-\3-\4-\5"),),
         sql=ValueForm.UUIDS.sql,
         marks="{(:",
         is_certain=True,
@@ -428,19 +507,29 @@ class Notation(str, Enum):
         form=ValueForm.TIMES,
         pattern=_TIME,
         write=lambda match: f"{match[1]:0>2}:{match[2]}:{match[3] or '00'}",
-        rewrites=((r"^([0-9]):", r"0\1:"), (r"^(.....)$", r"\1:00")),
+        rewrites=((r"[.]0+$", ""), (r"^([0-9]):", r"0\1:"), (r"^(.....)$", r"\1:00")),
         sql=ValueForm.TIMES.sql,
         marks=":",
         is_certain=True,
     )
     """Times of day, as `9:30` for `09:30:00`."""
 
+    CLOCK = _Notation(
+        words="times before and after noon",
+        form=ValueForm.TIMES,
+        pattern=CLOCK_PATTERN,
+        write=write_clock,
+        sql=lambda _: CLOCK_SQL,
+        marks="m",
+    )
+    """Times of day, as `9:30 PM`."""
+
     LINK = _Notation(
         words="addresses with their scheme",
         form=ValueForm.LINKS,
-        pattern=_LINK,
+        pattern=LINK_PATTERN,
         write=lambda match: match[1],
-        rewrites=((_LINK, r"\1"),),
+        rewrites=((LINK_PATTERN, r"\1"),),
         sql=ValueForm.LINKS.sql,
         marks=":/w<",
         is_certain=True,
@@ -455,10 +544,36 @@ class Notation(str, Enum):
         rewrites=((_SEPARATOR, ""),),
         sql=ValueForm.CODES.sql,
         marks=SEPARATORS,
-        is_general=True,
+        generality=2,
         is_certain=True,
     )
     """Letters and digits with separators, as in `978-3-16-148410-0`, `AB_12` or `="0012"`."""
+
+    MARKUP = _Notation(
+        words="HTML entities",
+        form=ValueForm.MARKUP,
+        pattern=f"^.*{ENTITY}",
+        write=write_markup,
+        sql=ValueForm.MARKUP.sql,
+        marks="&",
+        generality=3,
+        is_certain=True,
+        least=0.03,
+    )
+    """Texts of pages on the web, as `R&amp;D`."""
+
+    ACCENTS = _Notation(
+        words="accents",
+        form=ValueForm.ACCENTS,
+        pattern="^.*[à-öø-ž]",
+        write=write_without_accents,
+        sql=ValueForm.ACCENTS.sql,
+        marks=ACCENTED,
+        generality=4,
+        is_certain=True,
+        least=0.03,
+    )
+    """Texts with accents, which others leave out, as `Zoë` and `Zoe`."""
 
     EXACT = _Notation(
         words="values that differ in case",

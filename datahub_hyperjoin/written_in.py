@@ -11,16 +11,25 @@ from datahub_hyperjoin.value_forms import Notation, ValueForm
 _COMPILED = {notation: re.compile(notation.rules.pattern) for notation in Notation}
 WITH_CERTAIN: Mapping[Notation, tuple[Notation, ...]] = {
     notation: (
-        notation,
-        *(
-            other
-            for other in Notation
-            if other is not notation and other.form is notation.form and other.rules.is_certain
+        *sorted(
+            [
+                notation,
+                *(
+                    other
+                    for other in Notation
+                    if other is not notation
+                    and other.form is notation.form
+                    and other.rules.is_certain
+                    and not other.rules.generality
+                ),
+            ],
+            key=lambda read: read.rules.generality,
         ),
     )
     for notation in Notation
 }
-"""The notations that are read in a column of each notation: the first that reads a value does."""
+"""The notations that are read in a column of each notation: the first that reads a value does. A
+general one reads what no other does."""
 _OWN_SHARE = 0.03
 """Minimum share of a column's values that its notation reads itself."""
 TRUTHS = 2
@@ -110,10 +119,16 @@ def best_shares(
         for notation in among
         if (share := readable_share(values, notation)) >= min(notation.rules.least, most)
     }
-    best = max((share for read, share in shares.items() if not read.rules.is_general), default=0.0)
     return {
-        read: share for read, share in shares.items() if share > best or not read.rules.is_general
+        read: share
+        for read, share in shares.items()
+        if all(share > its or not _is_preferred(other, read) for other, its in shares.items())
     }
+
+
+def _is_preferred(one: Notation, other: Notation) -> bool:
+    general = other.rules.generality
+    return one.rules.generality < general and (general > 1 or one.form is other.form)
 
 
 def common_forms(left: Notation | None, right: Notation | None) -> tuple[ValueForm, ...]:
@@ -139,8 +154,13 @@ def _agree(values: Iterable[str], one: Notation, other: Notation) -> bool:
 def readable_share(values: Collection[str], notation: Notation) -> float:
     """Return the share of values that are valid in a notation; 0 if few are in it itself."""
     own = _COMPILED[notation]
-    others = [_COMPILED[other] for other in WITH_CERTAIN[notation][1:]]
-    rest = [value for value in values if not own.match(value)]
+    others = [_COMPILED[other] for other in WITH_CERTAIN[notation] if other is not notation]
+    rest = [
+        value
+        for value in values
+        if not (match := own.match(value))
+        or (notation.rules.is_checked and notation.rules.write(match) == value)
+    ]
     if len(rest) >= len(values) - _OWN_SHARE * len(values):
         return 0.0
     unread = sum(not any(other.match(value) for other in others) for value in rest)

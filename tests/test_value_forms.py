@@ -135,8 +135,17 @@ def test_words_for_false_are_false(word: str) -> None:
         (["1"], None),
         (["y", "n", "no"], None),
         (["31/01/2024", "2024-02-01", "3 mar 2024"], Notation.DAY_FIRST),
+        (["31/01/24", "01/02/24"], Notation.DAY_FIRST),
+        (["01/31/2024 12:00:00 am", "02/01/2024 12:00:00 am"], Notation.MONTH_FIRST),
+        (["+12125550123", "+14155550124"], Notation.LOCAL_PHONE),
+        (["+12125550123", "+49301234567"], Notation.PHONE),
+        (["9783161484100", "0306406152"], Notation.BOOK),
+        (["0000001234", "0000001236"], Notation.PADDED),
+        (["9:30 pm", "21:45"], Notation.CLOCK),
+        (["zoë", *map(str, range(8))], Notation.ACCENTS),
+        (["r&amp;d", "r"], Notation.MARKUP),
         (["2024-01-31", "3 mar 2024"], Notation.YEAR_FIRST),
-        ([*map(str, range(100, 140)), "no. 12", "no. 13"], Notation.NUMBERED),
+        ([*map(str, range(100, 140)), "no. 12", "no. 13"], Notation.SEPARATED),
         (["ab12", "ab-13"], Notation.SEPARATED),
         (["2024-01-31t09:30:00+01:00"], Notation.OFFSET),
         (["6ba7b8109dad11d180b400c04fd430c8"], Notation.BARE_UUID),
@@ -161,6 +170,11 @@ def test_values_of_certain_notations_are_read_in_columns_of_others() -> None:
     read = [canonical_form(value, Notation.DAY_FIRST) for value in written]
     assert read == [*["2024-01-31"] * 4, "?"]
     assert canonical_form("31/01/2024", Notation.YEAR_FIRST) == "31/01/2024"
+
+
+def test_a_book_number_with_a_wrong_check_stays() -> None:
+    assert canonical_form("0306406152", Notation.BOOK) == "030640615"
+    assert canonical_form("0306406153", Notation.BOOK) == "0306406153"
 
 
 def test_every_notation_has_a_form_of_its_own_words() -> None:

@@ -11,16 +11,23 @@ from datahub_hyperjoin.written_in import canonical_form
 PAGE = Path(__file__).parents[1] / "docs" / "values.md"
 EXAMPLES = {
     Notation.PHONE: ("0049 (30) 123-4567", "49301234567"),
+    Notation.LOCAL_PHONE: ("+1 (212) 555-0123", "2125550123"),
+    Notation.BOOK: ("3-16-148410-X", "316148410"),
     Notation.PADDED: ("000123", "123"),
     Notation.POINT: ("1,234.50", "1234.5"),
     Notation.EXPONENT: ("1.55433E+06", "1554330"),
+    Notation.BEFORE_POINT: ("12.", "12"),
+    Notation.MONEY: ("$1,200.50", "1200.5"),
     Notation.COMMA: ("1.234,50", "1234.5"),
     Notation.DAY_FIRST: ("31.01.2024", "2024-01-31"),
     Notation.MONTH_FIRST: ("01/31/2024", "2024-01-31"),
     Notation.YEAR_FIRST: ("20240131", "2024-01-31"),
     Notation.DAY_IN_WORDS: ("January 31, 2024", "2024-01-31"),
+    Notation.SERIAL_DAY: ("45292", "2024-01-01"),
     Notation.MONTH: ("Jan 2024", "2024-01"),
+    Notation.QUARTER: ("Q1 2024", "2024-q1"),
     Notation.NETWORK: ("010.001.000.007", "10.1.0.7"),
+    Notation.SIXTH_VERSION: ("2001:0db8::0001", "2001:db8::1"),
     Notation.NUMBERED: ("No. 12", "12"),
     Notation.TAX_NUMBER: ("DE123456789", "123456789"),
     Notation.BANK_CODE: ("MARKDEFFXXX", "markdeff"),
@@ -35,8 +42,11 @@ EXAMPLES = {
         "6f9619ff-8b86-d011-b42d-00c04fc964ff",
     ),
     Notation.SHORT_TIME: ("9:30", "09:30:00"),
+    Notation.CLOCK: ("9:30 PM", "21:30:00"),
     Notation.LINK: ("https://doi.org/10.1000/x1/", "10.1000/x1"),
     Notation.SEPARATED: ("978-3-16-148410-0", "9783161484100"),
+    Notation.MARKUP: ("R&amp;D", "r&d"),
+    Notation.ACCENTS: ("Łódź", "lodz"),
 }
 """A value in each notation, and what it equals."""
 

@@ -24,8 +24,15 @@ _SHORT_WORDS = (
 _DAY_MONTH, _MONTH_DAY = "^[0-9]{{1,2}} [a-z]{{3}}", "^[a-z]{{3}} [0-9]{{1,2}}"
 _WHOLE = "^-?(0|[1-9][0-9]*)[.]0+$"
 _ISO = "^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
-_DAYS = "^[0-9]{{1,2}}[./-][0-9]{{1,2}}[./-][0-9]{{4}}$"
+_DAYS = "^[0-9]{{1,2}}[./-][0-9]{{1,2}}[./-][0-9]{{4}}( |$)"
+_SHORT_DAYS = "^[0-9]{{1,2}}[./-][0-9]{{1,2}}[./-][0-9]{{2}}( |$)"
 _OFFSET, _HOURS = "[+-][0-9]{{2}}:[0-9]{{2}}$", ":[0-9.]+[+-][0-9]{{2}}$"
+
+
+def _formats(start: str) -> str:
+    times = ("", " %H:%M", " %H:%M:%S", " %I:%M:%S %p")
+    years = [f"{start}.%y", *(f"{start}.%Y{time}" for time in times)]
+    return "[" + ", ".join(f"'{each}'" for each in years) + "]"
 
 
 def _spelled(is_whole: str, whole: str, flags: str = "") -> str:
@@ -108,16 +115,18 @@ DUCKDB = SqlDialect(
     without_zeros="CASE WHEN REGEXP_MATCHES({t}, '^[0-9]+$') THEN LTRIM({t}, '0') "
     "ELSE NULLIF({t}, '') END",
     number=lambda text: f"TRY_CAST({text} AS DOUBLE)",
-    day_first=f"CAST(TRY_STRPTIME({_DOTTED}, '%d.%m.%Y') AS DATE)",
-    month_first=f"CAST(TRY_STRPTIME({_DOTTED}, '%m.%d.%Y') AS DATE)",
+    day_first=f"CAST(TRY_STRPTIME({_DOTTED}, {_formats('%d.%m')}) AS DATE)",
+    month_first=f"CAST(TRY_STRPTIME({_DOTTED}, {_formats('%m.%d')}) AS DATE)",
     year_first=(
         f"CAST(COALESCE(TRY_STRPTIME({_DOTTED}, '%Y.%m.%d'), TRY_STRPTIME({{t}}, '%Y%m%d')) "
         "AS DATE)"
     ),
     day_in_words=(
         f"CAST(TRY_STRPTIME({_SPACED}, ['%d %b %y', '%d %b %Y', '%d %B %Y', '%b %d %Y', "
-        "'%B %d %Y', '%a %d %b %Y', '%A %d %B %Y', '%a %d %B %Y']) AS DATE)"
+        "'%B %d %Y', '%a %d %b %Y', '%A %d %B %Y', '%a %d %B %Y', '%a %b %d %Y', '%A %B %d %Y', "
+        "'%d%b%Y']) AS DATE)"
     ),
+    serial_day="CAST('1899-12-30' AS DATE) + TRY_CAST({t} AS INTEGER)",
     iso_day="TRY_CAST({t} AS DATE)",
     zoned_instant="TRY_CAST(UPPER({t}) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'",
     instant="TRY_CAST(UPPER({t}) AS TIMESTAMP)",
@@ -137,8 +146,10 @@ POSTGRES = SqlDialect(
     spelled=_spelled(f"{{t}} ~ '{_WHOLE}'", "SPLIT_PART({t}, '.', 1)", flags=", 'g'"),
     without_zeros="CASE WHEN {t} ~ '^[0-9]+$' THEN LTRIM({t}, '0') ELSE NULLIF({t}, '') END",
     number=lambda text: f"CASE WHEN {text} ~ '{_NUMBER}' THEN CAST({text} AS DECIMAL) END",
-    day_first=f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YYYY') END",
-    month_first=f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'MM.DD.YYYY') END",
+    day_first=f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YYYY') "
+    f"WHEN {{t}} ~ '{_SHORT_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YY') END",
+    month_first=f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'MM.DD.YYYY') "
+    f"WHEN {{t}} ~ '{_SHORT_DAYS}' THEN TO_DATE({_DOTTED}, 'MM.DD.YY') END",
     year_first=(
         "CASE WHEN {t} ~ '^[0-9]{{8}}$' THEN TO_DATE({t}, 'YYYYMMDD') "
         "WHEN {t} ~ '^[0-9]{{4}}[./-][0-9]{{1,2}}[./-][0-9]{{1,2}}$' "
@@ -152,6 +163,7 @@ POSTGRES = SqlDialect(
         f"WHEN {_SHORT_WORDS} ~ '{_DAY_MONTH} [0-9]{{{{2}}}}$' "
         f"THEN TO_DATE({_SHORT_WORDS}, 'DD Mon YY') END"
     ),
+    serial_day="CASE WHEN {t} ~ '^[0-9]{{1,6}}$' THEN DATE '1899-12-30' + CAST({t} AS INTEGER) END",
     iso_day=f"CASE WHEN {{t}} ~ '{_ISO}$' THEN CAST({{t}} AS DATE) END",
     zoned_instant=(
         f"CASE WHEN {{t}} ~ '{_ISO}[t ]' THEN CAST({{t}} AS TIMESTAMPTZ) AT TIME ZONE 'UTC' END"
@@ -190,6 +202,8 @@ MYSQL = SqlDialect(
         f"STR_TO_DATE({_SPACED}, '%b %d %Y'), STR_TO_DATE({_SPACED}, '%M %d %Y'), "
         f"STR_TO_DATE({_SPACED}, '%d %b %y'))"
     ),
+    serial_day="CASE WHEN REGEXP_INSTR({t}, '^[0-9]{{1,6}}$') > 0 "
+    "THEN DATE_ADD('1899-12-30', INTERVAL CAST({t} AS SIGNED) DAY) END",
     iso_day=(f"CASE WHEN REGEXP_INSTR({{t}}, '{_ISO}$') > 0 THEN CAST({{t}} AS DATE) END"),
     zoned_instant=(
         f"CASE WHEN REGEXP_INSTR({{t}}, '{_OFFSET}') > 0 THEN CONVERT_TZ("
@@ -238,6 +252,7 @@ SQLITE = SqlDialect(
         "ELSE REPLACE(REPLACE({t}, '/', '-'), '.', '-') END"
     ),
     day_in_words="NULL",  # it has no names of months
+    serial_day="DATE('1899-12-30', {t} || ' days')",
     iso_day="NULLIF({t}, '')",
     zoned_instant=_SQLITE_INSTANT,
     instant=_SQLITE_INSTANT,
@@ -267,6 +282,7 @@ SPARK = SqlDialect(
             for form in ("d MMM yyyy", "d MMMM yyyy", "MMM d yyyy", "MMMM d yyyy", "d MMM yy")
         )
     ),
+    serial_day="DATE_ADD(CAST('1899-12-30' AS DATE), TRY_CAST({t} AS INT))",
     iso_day="TRY_CAST({t} AS DATE)",
     zoned_instant="TRY_CAST(UPPER({t}) AS TIMESTAMP)",
     instant="TRY_CAST(UPPER({t}) AS TIMESTAMP)",

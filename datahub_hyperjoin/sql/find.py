@@ -3,11 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, product, zip_longest
+from re import findall
 
 from sqlglot import exp
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.cell_parts import CellParts, PartKind
+from datahub_hyperjoin.form_parts import ENTITY
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.counting.texts import NULL_WORDS, is_usual_marker
@@ -42,6 +44,7 @@ _FORM = 2
 """The place of the way that converts values to a form, if they are equal in this form only."""
 _PARTS = {PartKind.ELEMENTS: 1, PartKind.NUMBER: 0, PartKind.TEXT: 0, PartKind.JOINED: 1}
 """The place of the way that takes cells apart, whatever brackets or letters they have."""
+_ENTITIES = frozenset(f"&{name};" for name in ("amp", "lt", "gt", "quot", "nbsp", "#39", "apos"))
 _TOLERANCE = 0.02
 """Maximum difference between counted and expected rows, as a share of the expected rows."""
 
@@ -82,9 +85,11 @@ class LakeInSql:
         ]
         read = readings_in(form, *known)
         first, second = (
-            (each, *(other for other in WITH_CERTAIN[each][1:] if readable_share(sample, other)))
-            if each
-            else ()
+            tuple(
+                read
+                for read in (WITH_CERTAIN[each] if each else ())
+                if read is each or readable_share(sample, read)
+            )
             for each, sample in zip(read, samples, strict=True)
         )
         return first, second
@@ -111,6 +116,12 @@ class LakeInSql:
         """Return the characters of the samples of some columns."""
         known = (self.columns[column] for column in columns if column in self.columns)
         return frozenset(chain.from_iterable(value for each in known for value in each.sample))
+
+    def entities(self, columns: Iterable[ColumnId]) -> frozenset[str]:
+        """Return the usual entities of HTML, and those of the samples of some columns."""
+        known = (self.columns[column] for column in columns if column in self.columns)
+        samples = " ".join(chain.from_iterable(each.sample for each in known))
+        return _ENTITIES.union(findall(ENTITY, samples.lower()))
 
     def missing(self, column: ColumnId, other: ColumnId, named: str) -> tuple[exp.Expr, ...]:
         """Return those of the `named` values that stand for a missing key in a column."""
@@ -241,6 +252,8 @@ def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Joi
     # Values that match in normal form need no notation.
     notations = [lake.notations(*each, form) if form else _NO_NOTATIONS for each in ends]
     characters = lake.characters(chain.from_iterable(ends))
+    if form is ValueForm.MARKUP:
+        characters |= lake.entities(chain.from_iterable(ends))
     named = join.measured.placeholders
     missing = tuple(
         (lake.missing(first, second, named), lake.missing(second, first, named))

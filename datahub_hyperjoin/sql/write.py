@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from html import unescape
 from itertools import islice, pairwise
 from unicodedata import combining
 
@@ -10,7 +11,7 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
 from datahub_hyperjoin.cell_parts import BRACKETS, QUOTES, CellParts, PartKind
-from datahub_hyperjoin.form_parts import SEPARATORS
+from datahub_hyperjoin.form_parts import ACCENTED, SEPARATORS, without_accents
 from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin, Join, Statement, reference
 from datahub_hyperjoin.normal_form import plain_spelling
 from datahub_hyperjoin.sql.dialects import SqlDialect, write_sql
@@ -183,10 +184,10 @@ def comparisons(
 ) -> Iterator[Comparison]:
     """Yield the ways to compare the columns of a join in a `ValueForm`, simplest first.
 
-    `characters` are those of the columns' samples.
+    `characters` are those of the columns' samples, and entities of HTML in them.
     """
     same = [("", "{x}"), ("text", dialect.text)]
-    plain = _with_plain(dialect, characters)
+    plain = _with_plain(dialect, characters, form)
     if form is None:
         same += [
             ("text in lower case, without spaces around it", "NULLIF({t}, '')"),
@@ -214,16 +215,20 @@ def comparisons(
         yield Comparison(words=form.value, templates=own, dialect=dialect)
 
 
-def _with_plain(dialect: SqlDialect, characters: AbstractSet[str]) -> str:
+def _with_plain(dialect: SqlDialect, characters: AbstractSet[str], form: ValueForm | None) -> str:
     """Return a SQL template in which some characters are plain or gone; empty if all are plain."""
     # The samples may lack some letters of a wide alphabet.
     spelled = characters | _WIDE if characters & _WIDE else characters
-    spellings = {each.lower(): plain_spelling(each) for each in sorted(spelled)}
+    if form is ValueForm.ACCENTS and dialect.translates:
+        spelled |= {*ACCENTED}
+    spellings = {each.lower(): plain_spelling(unescape(each)) for each in sorted(spelled)}
+    if form is ValueForm.ACCENTS:
+        spellings = {each: without_accents(plain) for each, plain in spellings.items()}
     special = {each: plain for each, plain in spellings.items() if each != plain}
-    if not special and not any(map(combining, characters)):
+    if not special and not any(combining(each) for each in characters if len(each) == 1):
         return ""
     text = dialect.composed
-    single = {each: plain for each, plain in special.items() if len(plain) == 1}
+    single = {each: plain for each, plain in special.items() if len(each) == len(plain) == 1}
     if dialect.translates and len(single) > 1:
         both = map(_quoted, map("".join, zip(*single.items(), strict=True)))
         text = f"TRANSLATE({text}, {', '.join(both)})"

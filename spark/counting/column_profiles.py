@@ -1,6 +1,7 @@
 """Build column profiles from aggregates."""
 
 import itertools
+import re
 import string
 import unicodedata
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from datahub_hyperjoin.value_forms import Notation
 from datahub_hyperjoin.written_in import canonical_form
 
 _LONGEST = 40
+_DAY = re.compile(r"date|day|datum|fecha|_(on|at)$|(?<![a-z])(dt|on|at)(?![a-z])", re.IGNORECASE)
 _CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
 _LETTER, _DIGIT, _BLANK, _PLUS = b"A9 +"
 _LAST_ASCII = 0x7F
@@ -185,7 +187,7 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
     ends = itertools.pairwise(bounds.tolist())
     sample_texts = [tuple(all_texts[begin:end]) for begin, end in ends]
     column_patterns = patterns(texts, bounds, config.pattern_count)
-    written = column_notations(samples, [column.aggregate.forms for column in columns])
+    written = column_notations(samples, [*map(_sketched_notations, columns)])
     notations = [
         Notation.EXACT if _has_keys_in_one_form(column.aggregate) else notation
         for column, notation in zip(columns, written, strict=True)
@@ -225,13 +227,20 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
     ]
 
 
+def _sketched_notations(column: CountedColumn) -> list[Notation]:
+    """Return the notations in which a column was sketched, and may be written."""
+    # Numbers of five digits are days only where they are called so.
+    is_day = _DAY.search(column.id.path) is not None
+    return [each for each in column.aggregate.forms if is_day or each is not Notation.SERIAL_DAY]
+
+
 def _type_of(
     aggregate: ColumnAggregate, notation: Notation | None, sample: Sequence[str]
 ) -> DataType:
     """Return the type of a column, whatever its values look like one by one."""
     if notation is Notation.EXACT or _holds_codes(aggregate):
         return DataType.TEXT
-    if notation is Notation.EXPONENT:
+    if notation in {Notation.EXPONENT, Notation.BEFORE_POINT}:
         numbers = [canonical_form(normal_form(value), notation) for value in sample]
         if not any("." in number for number in numbers):
             return DataType.INTEGER

@@ -21,7 +21,7 @@ from datahub_hyperjoin.arrow_bytes import (
     index_within,
     reduce_each,
 )
-from datahub_hyperjoin.form_parts import SEPARATORS
+from datahub_hyperjoin.form_parts import ACCENTED, MONEY_MARKS, SEPARATORS
 from datahub_hyperjoin.normal_form import Hashes, hash_values, normal_forms
 from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
@@ -49,8 +49,9 @@ _SUSPECT_SHARE = 0.03
 """Minimum share of the first values that look as if they were written in a notation."""
 _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
-_IS_MARK = np.isin(np.arange(256), np.frombuffer(SEPARATORS.encode(), np.uint8))
-_EXPONENT = b"e"[0]
+_MARKS = SEPARATORS.encode() + MONEY_MARKS.encode() + ACCENTED.encode() + b"&"
+_IS_MARK = np.isin(np.arange(256), np.frombuffer(_MARKS, np.uint8))
+_EXPONENT, _POINT = b"e."
 _SEPARATED_NUMBERS = (Notation.POINT, Notation.COMMA)
 _NOTATIONS = {
     type_: {each: each.rules.types[type_] for each in Notation if type_ in each.rules.types}
@@ -144,7 +145,9 @@ def column_notations(
 def may_have_notation(sample: DistinctValues, types: AbstractSet[DataType]) -> bool:
     """Return whether `column_notations` may find a notation for a column with this sample."""
     normal = normal_forms(sample.texts).to_pylist()
-    among = _NOTATIONS.get(common_type(types).value, ())
+    # Only the names of columns tell days of spreadsheets.
+    known = _NOTATIONS.get(common_type(types).value, ())
+    among = [each for each in known if each is not Notation.SERIAL_DAY]
     return any(notation_of(normal, [notation]) for notation in _best_notations(normal, among))
 
 
@@ -163,12 +166,14 @@ def _suspects(
     for type_, lengths in _NOTATIONS.items():
         fits = np.isin(strings.lengths, [*itertools.chain(*lengths.values())])
         if type_ == DataType.DECIMAL:
-            fits = strings.at(-4) == _EXPONENT  # as in `1.5e+06`
+            # As in `1.5e+06` and `12.`.
+            fits = (strings.at(-4) == _EXPONENT) | (strings.at(-1) == _POINT)
         elif () in lengths.values():
             fits |= has_edges | is_marked
         shares[type_] = reduce_each(np.add, fits, rows_bounds) / counts
     for column, type_ in enumerate(types):
-        if type_.value in shares and shares[type_.value][column] >= _SUSPECT_SHARE:
+        least = _MIN_SHARE if type_ is DataType.INTEGER else _SUSPECT_SHARE
+        if type_.value in shares and shares[type_.value][column] >= least:
             yield column, tuple(_NOTATIONS[type_.value])
 
 
