@@ -364,12 +364,13 @@ def _tables_of_workbook(
     store: ObjectStore | None,
 ) -> Iterator[Table]:
     dialect = selection.dialect_of(file.path)
+    is_excel = selection.platform == "excel"
     for sheet in sheets:
         name = f"{file.path}/{sheet}"
         if selection.tables.allowed(name):
             yield selection.table(
                 folder=folder,
-                table=name,
+                table=_name_in_excel(file.path, sheet) if is_excel else name,
                 title=sheet,
                 location=File(
                     uri=file.uri,
@@ -381,6 +382,16 @@ def _tables_of_workbook(
                 size=file.size,
                 state=state_of([file]),
             )
+
+
+def _name_in_excel(path: str, sheet: str) -> str:
+    """Name a sheet as DataHub's source of the platform `excel` does.
+
+    >>> _name_in_excel("sales/2024.xlsx", "Orders")
+    'sales/[2024.xlsx]Orders'
+    """
+    *folders, file = path.split("/")
+    return "/".join([*folders, f"[{file}]{sheet.strip()}"])
 
 
 def _list_sheets(file: ListedFile, store: ObjectStore | None) -> list[tuple[str, ...]]:

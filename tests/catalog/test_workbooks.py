@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from datahub.configuration.common import AllowDenyPattern
+from datahub.ingestion.source.excel.util import gen_dataset_name
 
 from datahub_hyperjoin.catalog import files
 from datahub_hyperjoin.catalog.folders import scan_folder
@@ -47,6 +48,14 @@ def test_each_sheet_is_a_table(lake: Path) -> None:
     assert (warnings, unread) == ([], 0)
     write_workbook(lake / "a.xlsx", {"Orders": SHEET, "People": [*SHEET, [12345]]})
     assert scan(lake)[0][0].state != tables[0].state
+
+
+def test_sheets_have_the_names_of_datahubs_source(tmp_path: Path) -> None:
+    tmp_path.joinpath("sales").mkdir()
+    write_workbook(tmp_path / "sales" / "a.xlsx", {" Orders ": SHEET})
+    selection = TableSelection(platform="excel", env="DEV")
+    [table] = scan_folder(tmp_path, selection, warn=lambda *_: None)
+    assert table.id.name == gen_dataset_name("sales/a.xlsx", " Orders ", lower_case=False)
 
 
 def test_patterns_choose_sheets(lake: Path) -> None:
