@@ -266,11 +266,15 @@ def _without_outer_quotes(head: str, dialect: Dialect) -> Rewrite | None:
 def with_lone_quotes(head: str, dialect: Dialect) -> Rewrite | None:
     """Return how to read lines with a quote that is never closed, if this saves rows after them."""
     quote, delimiter = dialect.quote, str(dialect.delimiter)
-    if not quote or dialect.escape or head.count(quote) % 2 == 0:
+    if not quote or dialect.escape or quote not in head:
+        return None
+    # Two such quotes take the lines between them.
+    lines = [line for line in head.splitlines() if line.strip()]
+    if not any(line.count(quote) % 2 for line in lines):
         return None
     width = len(read_header(head, dialect))
 
-    def mended(found: re.Match[str]) -> str:
+    def mended_line(found: re.Match[str]) -> str:
         line = found[0]
         fields = line.split(delimiter)
         if line.count(quote) % 2 == 0 or len(fields) != width:
@@ -281,21 +285,25 @@ def with_lone_quotes(head: str, dialect: Dialect) -> Rewrite | None:
         )
 
     def rewrite(text: str) -> str:
-        return re.sub(r"[^\r\n]+", mended, text)
+        return re.sub(r"[^\r\n]+", mended_line, text)
 
-    return (
-        rewrite
-        if _regular(rewrite(head), dialect, width) > _regular(head, dialect, width)
-        else None
-    )
+    as_is, mended = (_all_rows(text, dialect) for text in (head, rewrite(head)))
+    regular = [row for row in mended if len(row) == width]
+    gained = len(regular) - sum(len(row) == width for row in as_is)
+    if gained <= 0 or len(regular) < _REGULAR * len(lines):
+        return None
+    from datahub_hyperjoin.spark.files.ragged import written_shape  # noqa: PLC0415 (few need it)
+
+    # Other lines of a text in quotes do not begin as rows do.
+    known = {written_shape(row[0]) for row in as_is}
+    return rewrite if {written_shape(row[0].strip(quote)) for row in regular} <= known else None
 
 
-def _regular(text: str, dialect: Dialect, width: int) -> int:
-    count = 0
+def _all_rows(text: str, dialect: Dialect) -> list[list[str]]:
+    rows: list[list[str]] = []
     with suppress(csv.Error):
-        for row in csv.reader(io.StringIO(text, newline=""), **csv_options(dialect)):
-            count += len(row) == width
-    return count
+        rows.extend(filter(None, csv.reader(io.StringIO(text, newline=""), **csv_options(dialect))))
+    return rows
 
 
 def _without_space_around_quotes(head: str, dialect: Dialect) -> Rewrite | None:

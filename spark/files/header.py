@@ -66,7 +66,8 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     body = [row for row, count in zip(rows[start + 1 :], filled[start + 1 :], strict=True) if count]
     # In text, a title may contain delimiters, so that more must be certain than in a sheet.
     narrowest = _FEWEST_CELLS if in_cells else _FEWEST_FIELDS
-    if widest >= narrowest and len(body) > _FEWEST_ROWS and filled[start] < filled[start + 1]:
+    is_group = filled[start : start + 1] < filled[start + 1 : start + 2] or _repeats(rows, start)
+    if widest >= narrowest and len(body) > _FEWEST_ROWS and is_group:
         # A row that names groups of columns, or a record about the file, may fill more than half.
         names, *below = body
         if _fits(names, below, widest) and _has_values(names, below):
@@ -80,6 +81,11 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     has_title = is_apart and (fullest == 1 or _TITLE_SHARE * fullest <= widest)
     names = [name for name in rows[start] if is_number(name) and not _YEAR.fullmatch(name.strip())]
     return start if (has_title and not names) or _has_values(rows[start], body) else 0
+
+
+def _repeats(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Return whether a row has a field twice, unless it does not exist."""
+    return any(len({*row}) < len(row) for row in rows[at : at + 1])
 
 
 def _filled_fields(row: Sequence[str]) -> int:
@@ -375,7 +381,8 @@ def _is_at_top(head: str, rows: Sequence[Sequence[str]]) -> bool:
     if not rows or head[0] in "\r\n":
         return False
     filled = [*map(_filled_fields, rows[:2])]
-    return 2 * filled[0] > max(map(len, rows)) and filled[0] == max(filled)
+    is_full = 2 * filled[0] > max(map(len, rows)) and filled[0] == max(filled)
+    return is_full and not _repeats(rows, 0)
 
 
 def _title_lines(head: str, dialect: Dialect) -> str:

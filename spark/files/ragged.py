@@ -54,7 +54,7 @@ class RaggedRows:
             delimiter,
             [_kind(values) for values in columns],
             [{*values} for values in columns],
-            [{*map(_shape, values)} for values in columns],
+            [{*map(written_shape, values)} for values in columns],
         )
 
     def mend(self, fields: Sequence[str]) -> list[str] | None:
@@ -87,7 +87,7 @@ class RaggedRows:
     def _fill(self, row: Sequence[str]) -> list[str] | None:
         width = len(self.kinds)
         # A line with one field is mostly a footer or a comment.
-        if len([*filter(str.strip, row)]) < 2 and _shape(row[0]) not in self.shapes[0]:  # noqa: PLR2004
+        if len([*filter(str.strip, row)]) < 2 and written_shape(row[0]) not in self.shapes[0]:  # noqa: PLR2004
             return None
         fitting = next((at for at, each in enumerate(row) if not self._suits(at, each)), len(row))
         return [*row[:fitting], *[""] * (width - fitting)] if fitting else None
@@ -131,10 +131,12 @@ class RaggedRows:
         begin = [
             each.startswith(" ") and not self._is_spaced(column) for column, each in enumerate(row)
         ]
-        is_odd = any(begin) or (self._is_coded(at) and _shape(row[at]) not in self.shapes[at])
+        is_odd = any(begin) or (
+            self._is_coded(at) and written_shape(row[at]) not in self.shapes[at]
+        )
         return (
             not is_odd,
-            sum(_shape(each) in self.shapes[column] for column, each in others),
+            sum(written_shape(each) in self.shapes[column] for column, each in others),
             sum(each in self.known[column] for column, each in others),
         )
 
@@ -160,10 +162,10 @@ def _kind(values: Sequence[str]) -> _Kind:
     return _Kind.ANY if any(map(is_number, written)) else _Kind.NO_NUMBERS
 
 
-def _shape(text: str) -> str:
+def written_shape(text: str) -> str:
     """Return a text with one sign for each run of digits or letters.
 
-    >>> _shape("Main St 12"), _shape("2024-01-31")
+    >>> written_shape("Main St 12"), written_shape("2024-01-31")
     ('a a 9', '9-9-9')
     """
     return _LETTERS.sub("a", _DIGIT.sub("9", text))

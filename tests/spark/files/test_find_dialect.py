@@ -92,9 +92,19 @@ def test_usual_text_is_left_as_it_is(tmp_path: Path, text: str) -> None:
         (["id,name", '1,"5\\", or 6"', "2,Bob"], [["1", '5", or 6'], ["2", "Bob"]]),
         (["id,name", '1,"Ann', "2,Bob"], [["1", '"Ann'], ["2", "Bob"]]),
         (["id,name", '1,"Ann', "2,Bob", '3,"C, D"'], [["1", '"Ann'], ["2", "Bob"], ["3", "C, D"]]),
+        (["id,name", '1,"Ann', "2,Bob", '3,"Cy'], [["1", '"Ann'], ["2", "Bob"], ["3", '"Cy']]),
         (['"id" ,"name"', '"1" ,"Ann, B"', '"2", "Bob" '], [["1", "Ann, B"], ["2", "Bob"]]),
     ],
-    ids=["quoted lines", "doubly", "escaped delimiter", "escape", "open", "open above", "spaces"],
+    ids=[
+        "quoted lines",
+        "doubly",
+        "escaped delimiter",
+        "escape",
+        "open",
+        "open above",
+        "two",
+        "spaces",
+    ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_quotes_cost_no_row(
@@ -108,9 +118,13 @@ def test_quotes_cost_no_row(
     [
         (["last,first", '"Berg, A"', '"Roe, B"', '"Ek, C"'], []),
         (["id,name", '1,"Ann', 'and Bob"', "2,Cy"], [["1", "Ann\nand Bob"], ["2", "Cy"]]),
+        (
+            ["id,name", '1,"Dear Ann,', "many thanks for", 'it, and bye"', "2,Cy"],
+            [["1", "Dear Ann,\nmany thanks for\nit, and bye"], ["2", "Cy"]],
+        ),
         (["id,path", "1,C:\\a\\", "2,b"], [["1", "C:\\a\\"], ["2", "b"]]),
     ],
-    ids=["texts with commas", "lines in a field", "paths"],
+    ids=["texts with commas", "lines in a field", "letter", "paths"],
 )
 def test_quotes_and_backslashes_are_kept_where_they_serve(
     tmp_path: Path, lines: list[str], rows: list[list[str]]

@@ -41,7 +41,14 @@ CODED = [[f"K{at}", "Oslo", "Norway"] for at in range(3)]
 
 
 @pytest.mark.parametrize(
-    "title", [["Cities"], ["HDR", "2024"], ["City", "", "Place"], ["", "city", "country"]]
+    "title",
+    [
+        ["Cities"],
+        ["HDR", "2024"],
+        ["City", "", "Place"],
+        ["City", "City", "Place"],
+        ["", "city", "country"],
+    ],
 )
 def test_a_column_of_codes_shows_the_header(title: list[str]) -> None:
     names = ["code", "city", "country"]
