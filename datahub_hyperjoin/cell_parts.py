@@ -19,7 +19,7 @@ class PartKind(Enum):
     """Each element of a list, which may be in brackets and its elements in quotes."""
 
     NUMBER = "the numbers of {column} behind {mark}"
-    """The number behind a prefix that all cells have, without leading zeros."""
+    """The number behind a prefix that cells have, or without it, without leading zeros."""
 
     TEXT = "the texts of {column} behind {mark}"
     """What stands behind a prefix that all cells have."""
@@ -89,7 +89,8 @@ def elements_of(normal: str, mark: str) -> list[str]:
 
 _PREFIXED = re.compile(r"(.*?[^0-9])0*([0-9]+)$", re.DOTALL)
 _LEAST = 0.95
-"""Least share of a column's values that must have the same prefix."""
+"""Least share of a column's values that must have the same prefix, or be plain numbers."""
+_LEAST_PREFIXED = 0.1
 
 
 def common_prefix(values: Sequence[str]) -> str:
@@ -97,11 +98,15 @@ def common_prefix(values: Sequence[str]) -> str:
 
     >>> common_prefix(["cust-00042", "cust-7"]), common_prefix(["a1", "b2"]), common_prefix(["7"])
     ('cust-', '', '')
+    >>> common_prefix(["cust-00042", "7"])
+    'cust-'
     """
     matches = [_PREFIXED.match(value) for value in values]
     prefixes = [match[1] for match in matches if match]
     first = max(prefixes, key=prefixes.count, default="")
-    return first if prefixes.count(first) >= _LEAST * len(values) else ""
+    same, plain = prefixes.count(first), sum(map(str.isdecimal, values))
+    fits = same + plain >= _LEAST * len(values) and same >= _LEAST_PREFIXED * len(values)
+    return first if fits else ""
 
 
 _MARK_AT_END = re.compile(r"[^\w\s](?!.*[^\w\s])", re.DOTALL)
@@ -121,11 +126,10 @@ def common_start(values: Sequence[str]) -> str:
 
 
 def number_behind(normal: str, prefix: str) -> str:
-    """Return the number behind a prefix, without leading zeros; empty if there is none.
+    """Return a number, which may be behind a prefix, without leading zeros; empty for any other.
 
-    >>> number_behind("cust-00042", "cust-"), number_behind("42", "cust-")
-    ('42', '')
+    >>> number_behind("cust-00042", "cust-"), number_behind("7", "cust-")
+    ('42', '7')
     """
     rest = normal.removeprefix(prefix)
-    is_number = normal.startswith(prefix) and rest.isascii() and rest.isdigit()
-    return (rest.lstrip("0") or "0") if is_number else ""
+    return (rest.lstrip("0") or "0") if rest.isascii() and rest.isdigit() else ""

@@ -50,7 +50,7 @@ _GLUES = (
     *"-_|/:.,;#>~+@ ",
 )
 """What may stand between elements, and between columns; longer marks before those they contain."""
-_MIN_LISTS, _MIN_GLUED = 0.25, 0.9
+_MIN_LISTS, _MIN_GLUED = 0.1, 0.9
 """Least share of a sample's cells with several elements, and of cells with the same parts."""
 _MIN_HELD, _MIN_HELD_KEYS = 0.8, 0.3
 """Least share of the parts that the other column holds; of a key to which the other one refers."""

@@ -148,9 +148,12 @@ def part_comparisons(
                 yield ListComparison(words=words, templates=(templates,), dialect=dialect)
         case PartKind.NUMBER | PartKind.TEXT:
             start, length = _quoted(parts.mark), len(parts.mark)
-            plain = dialect.without_zeros if parts.kind is PartKind.NUMBER else "NULLIF({t}, '')"
+            is_number = parts.kind is PartKind.NUMBER
+            plain = dialect.without_zeros if is_number else "NULLIF({t}, '')"
             rest = plain.replace("{t}", f"SUBSTR({{t}}, {length + 1})")
-            own = f"CASE WHEN SUBSTR({{t}}, 1, {length}) = {start} THEN {rest} END"
+            # Some cells may have their number without the prefix.
+            other = f" ELSE {plain}" if is_number else ""
+            own = f"CASE WHEN SUBSTR({{t}}, 1, {length}) = {start} THEN {rest}{other} END"
             templates = (own, plain) if is_first else (plain, own)
             yield Comparison(words=words, templates=(templates,), dialect=dialect)
         case PartKind.JOINED:

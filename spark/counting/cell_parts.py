@@ -52,5 +52,6 @@ def _elements(normal: pa.Array, mark: str) -> tuple[pa.Array, np.ndarray]:
 def _numbers(normal: pa.Array, prefix: str) -> pa.Array:
     """Do what `number_behind` does."""
     rest = pc.utf8_slice_codeunits(normal, len(prefix))
-    is_number = pc.and_(pc.starts_with(normal, prefix), pc.match_substring_regex(rest, "^[0-9]+$"))
+    rest = pc.if_else(pc.starts_with(normal, prefix), rest, normal)
+    is_number = pc.match_substring_regex(rest, "^[0-9]+$")
     return pc.if_else(is_number, pc.replace_substring_regex(rest, "^0+([0-9])", r"\1"), "")

@@ -140,6 +140,34 @@ def test_a_cell_holds_several_columns(
     assert record["rows"] == rows_of(record) == 100
 
 
+def test_some_numbers_may_be_without_their_prefix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frames = orders("CUST-", SPARSE)
+    mixed = [
+        str(int(str(each)[-5:])) if at % 3 else each
+        for at, each in enumerate(frames["orders"]["customer"])
+    ]
+    frames = {**frames, "orders": {**frames["orders"], "customer": mixed}}
+    [record] = found(tmp_path, frames)
+    assert (record["rows"], record["rows_as_written"]) == (300, 200)
+    assert rows_of(record) == 300
+
+
+def test_few_cells_may_hold_several_elements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frames = posts(";".join)
+    labels = [
+        tags if at % 5 == 1 else tags[:6] for at, tags in enumerate(frames["posts"]["labels"])
+    ]
+    frames = {**frames, "posts": {**frames["posts"], "labels": labels}}
+    [record] = found(tmp_path, frames)
+    assert record["rows"] == rows_of(record) == sum(len(str(each).split(";")) for each in labels)
+
+
 def test_prefixed_keys_named_like_a_table_are_referred_to(tmp_path: Path) -> None:
     frames = orders("", SPARSE, column="customer_id")
     keys = [f"C{each:05}" for each in SPARSE]
