@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import CursorResult
+from sqlalchemy import CursorResult, String
 from sqlalchemy.dialects.postgresql import INET
 from sqlalchemy.exc import SQLAlchemyError
 from sqlglot import exp
@@ -76,6 +76,7 @@ class DatabaseEngine(OneWayEngine):
         try:
             inspector = inspect_database(self._engine)
             columns, _ = choose_relation_columns(location, inspector)
+            reflected = reflect_columns(location, inspector)
         except UnreadableRelationError as error:
             raise TableUnavailableError(str(error)) from None
         binary = frozenset(each.path for each in columns if each.is_binary)
@@ -85,11 +86,8 @@ class DatabaseEngine(OneWayEngine):
             run=named,
             members={path: (path,) for path in self._columns[table.id]},
             binary=binary,
-            addresses=frozenset(
-                each.name
-                for each in reflect_columns(location, inspector)
-                if isinstance(each.type, INET)
-            ),
+            addresses=frozenset(each.name for each in reflected if isinstance(each.type, INET)),
+            texts=frozenset(each.name for each in reflected if isinstance(each.type, String)),
             listed=() if is_plain else tuple(each.path for each in columns if not each.is_withheld),
         )
 

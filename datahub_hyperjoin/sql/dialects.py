@@ -69,6 +69,9 @@ class SqlDialect(SqlParts):
     address: str = "{x}"
     """Expression of the text of a network address, as the system shows it."""
 
+    mixes_types: bool = True
+    """Whether a text can be compared with a value of another type."""
+
     shows_bytes: bool = True
     """Whether the system's own client shows bytes in a form that people can read."""
 
@@ -136,6 +139,7 @@ DUCKDB = SqlDialect(
 POSTGRES = SqlDialect(
     name="postgres",
     title="PostgreSQL",
+    mixes_types=False,
     translates=True,
     digits="ENCODE({x}, 'hex')",
     composed="NORMALIZE({t})",

@@ -270,6 +270,9 @@ class TableInSql:
     addresses: frozenset[str] = frozenset()
     """The paths of columns of network addresses, which casts to text write with their masks."""
 
+    texts: frozenset[str] = frozenset()
+    """The paths of columns of text in a database, whatever they hold."""
+
     listed: tuple[str, ...] = ()
     """The columns that a statement selects; empty for `*`, which selects all of them."""
 
@@ -408,6 +411,8 @@ def _compared(end: _End, other: _End, dialect: SqlDialect) -> exp.Condition:
         written = dialect.digits
     elif path in table.addresses and other[1] not in other[0].addresses:
         written = dialect.address
+    elif not dialect.mixes_types and other[1] in other[0].texts and path not in table.texts:
+        written = dialect.text
     return dialect.fill(written, _column_in_sql(table.members[path], alias))
 
 
