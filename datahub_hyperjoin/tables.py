@@ -185,6 +185,13 @@ class Table:
     """The recipe key that selects the table and can exclude it; empty without a recipe."""
     personal: frozenset[str] = frozenset()
     """Paths of the columns that the catalog marks as personal."""
+    members: tuple[TableId, ...] = ()
+    """The older files of a table of several files, which people may have called by their names."""
+
+
+def tables_of_members(tables: Iterable[Table]) -> dict[TableId, TableId]:
+    """Return the table to which each older file belongs."""
+    return {member: table.id for table in tables for member in table.members}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import CatalogEvidence, JoinedColumns, Verdict
 from datahub_hyperjoin.names import find_spelling
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
+from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId, tables_of_members
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.catalog.datasets import Dataset
@@ -136,6 +136,7 @@ def build_catalog_without_server(
         merge_decisions,
     )
 
-    filed = find_decided_columns(decisions, {table.id: table.id for table in tables}, warn)
+    names = tables_of_members(tables) | {table.id: table.id for table in tables}
+    filed = find_decided_columns(decisions, names, warn)
     facts = assemble_facts(datasets=(), decisions=merge_decisions(joins_decided(filed), warn))
     return Catalog(tables=tables, facts=facts, filed=filed)

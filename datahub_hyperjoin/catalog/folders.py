@@ -61,7 +61,7 @@ def scan_folder(
     others = [file for file in others if file.uri not in read]
     tables = [*tables_of(others, selection), *inner]
     if not selection.separate_files:
-        tables = with_series(tables, warn)
+        tables = with_series(tables, files, warn)
     tables.sort(key=lambda table: table.id)
     warn_of_unread_files(others, selection, warn=warn, count=count)
     warn_of_unused_options(files, selection, warn=warn)
@@ -125,7 +125,7 @@ def scan_stored_folder(
         *tables_of_workbooks(files, selection, folder=name, store=store, warn=warn, count=count),
     ]
     if not selection.separate_files:
-        found = with_series(found, warn)
+        found = with_series(found, files, warn)
     tables = _without_lakehouse_tables(found, warn)
     warn_of_unread_files(others, selection, warn=warn, count=count)
     warn_of_unused_options(files, selection, warn=warn)

@@ -325,7 +325,15 @@ def _folded_name(table: TableId) -> TableId:
 
 
 def _renamed(tables: Sequence[Table], names: Mapping[TableId, TableId]) -> Sequence[Table]:
-    return [replace(table, id=names.get(table.id, table.id)) for table in tables]
+    return [_called(table, names[table.id]) if table.id in names else table for table in tables]
+
+
+def _called(table: Table, dataset: TableId) -> Table:
+    # The datasets of older files are called as that of the newest.
+    above = dataset.name.removesuffix(table.id.name)
+    members = (replace(dataset, name=f"{above}{each.name}") for each in table.members)
+    is_alike = dataset.name.endswith(table.id.name)
+    return replace(table, id=dataset, members=tuple(members) if is_alike else ())
 
 
 def _with_files(

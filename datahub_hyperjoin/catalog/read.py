@@ -52,7 +52,7 @@ from datahub_hyperjoin.metadata.urns import (
     table_id,
 )
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import Pair, Table, TableId, pair_of
+from datahub_hyperjoin.tables import Pair, Table, TableId, pair_of, tables_of_members
 from datahub_hyperjoin.visible import logger_of
 from datahub_hyperjoin.wording import name_some
 
@@ -100,7 +100,8 @@ def read_catalog(
     unread = frozenset(datasets).difference(read_tables if scope.described else datasets)
     covered = unread | read_tables
     absent = _find_absent(graph, earlier - covered, warn)
-    names = {table: table for table in (*datasets, *read_tables)}
+    members = tables_of_members(found.tables)
+    names = members | {table: table for table in (*datasets, *read_tables)}
     filed = find_decided_columns(scope.decisions, {**names, **found.matched}, warn)
     columns = {table: {path for path, _ in each.columns} for table, each in datasets.items()}
     decided = joins_decided(filed, columns)
@@ -109,6 +110,7 @@ def read_catalog(
         lambda: count_joins(graph, datasets.values(), most=scope.max_queries, warn=warn), warn
     )
     statistics = _if_readable(lambda: read_statistics(graph, sorted(covered)), warn)
+    scope = replace(scope, renamed={**members, **scope.renamed})
     decisions = follow_renamed(graph, decisions, datasets, covered=covered, scope=scope, warn=warn)
     labels = _if_readable(lambda: name_labels(graph, datasets.values()), warn)
     facts = assemble_facts(

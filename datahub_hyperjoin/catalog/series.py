@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.locations import File, Folder, ListedFile
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.columns import TableStream, readable_paths
 from datahub_hyperjoin.spark.files.formats import read_file
@@ -130,10 +130,12 @@ class _Member:
         return read_folder(self.location, None)
 
 
-def with_series(tables: Sequence[Table], warn: Warn) -> list[Table]:
-    """Put the files of each series together."""
+def with_series(tables: Sequence[Table], files: Iterable[ListedFile], warn: Warn) -> list[Table]:
+    """Put the files of each series together, of all files of a folder."""
     members = [*_members_of(tables)]
-    paths = [part for member in members for part in member.parts]
+    base = f"{members[0].base}/" if members else ""
+    # Also of files that are no tables or left out.
+    paths = [file.uri[len(base) :] for file in files if file.uri.startswith(base)]
     groups = defaultdict[object, list[_Member]](list)
     for member in members:
         if _SLOT in member.stem:
@@ -318,6 +320,7 @@ def _as_one(
         return None
     newest = members[-1]
     span = f"{members[0].table.id} to {newest.table.id}"
+    older = tuple(member.table.id for member in members[:-1])
     rows = [_first_rows(member) for member in members[-2:]]
     same = _share_of_same_values(*rows) if all(rows) else None
     are_states = same is not None and same >= _LEAST_SHARE
@@ -332,7 +335,7 @@ def _as_one(
             "is a table, set `separate_files` or run `hyperjoin find --separate-files`",
             f"{len(members)} files, {span}",
         )
-        return newest.table
+        return replace(newest.table, members=older)
     warn(
         "Files read as one table",
         "Files with the same columns, whose names differ in numbers, are one table. If each is a "
@@ -345,6 +348,7 @@ def _as_one(
         title=_title(newest),
         location=_folder_of(members, paths),
         size=sum(member.table.size for member in members),
+        members=older,
         state=sha256(repr(states).encode()).hexdigest() if all(states) else "",
     )
 

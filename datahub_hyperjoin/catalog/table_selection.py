@@ -42,7 +42,7 @@ class EveryName:
 
     deny: tuple[str, ...] = ()
 
-    def allowed(self, _name: str) -> bool:
+    def allowed(self, _name: str, /) -> bool:
         """Return whether a name is allowed."""
         return True
 

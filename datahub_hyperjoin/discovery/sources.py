@@ -5,7 +5,7 @@ Data frames, DuckDB tables and the rows of views are copied to files, from which
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from datahub_hyperjoin.catalog.databases import is_duckdb, is_sqlite
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
-from datahub_hyperjoin.catalog.table_selection import TableSelection, naming_of
+from datahub_hyperjoin.catalog.table_selection import EveryName, TableSelection, naming_of
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.locations import (
     VIEW_SECONDS,
@@ -304,6 +304,17 @@ class Exclusion:
         return not fitting
 
 
+@dataclass(frozen=True)
+class _Kept(EveryName):
+    """Allows the files that are not excluded, before several of them become one table."""
+
+    keeps: Callable[[str], bool] = field(kw_only=True)
+
+    def allowed(self, name: str, /) -> bool:
+        """Return whether a file is searched."""
+        return self.keeps(name)
+
+
 def _endings(name: str) -> Iterator[str]:
     yield name
     yield from (name[at + 1 :] for at, sign in enumerate(name) if sign in "./")
@@ -340,6 +351,8 @@ def list_sources(
     tables begin with that of their source.
     """
     exclusion = Exclusion(exclude)
+    if exclusion.unused:
+        files = replace(files, tables=_Kept(keeps=exclusion.keeps))
     listings = [_open(source, copies, progress, exclusion.keeps, files) for source in sources]
     if not listings:
         raise UnusableSourceError.without_any()

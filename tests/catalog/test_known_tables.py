@@ -58,6 +58,8 @@ def test_the_dataset_of_several_files_is_that_of_the_newest_or_of_all(
     names = FolderNames(instance=instance, folder=folder)
     found = find_datasets(tables, {id_: own}, names=names, earlier=())
     assert [table.id.name for table in found.tables] == ["other.csv", dataset]
+    older = ("lake/sales/2023.csv",) if dataset.endswith(".csv") else ()
+    assert tuple(member.name for member in found.tables[1].members) == older
 
 
 def nowhere(_: Sequence[Table]) -> Places:

@@ -166,6 +166,40 @@ def test_columns_may_be_added_and_moved(tmp_path: Path) -> None:
     assert (record["rows"], record["sql_was_run"]) == (50, True)
 
 
+def test_decisions_about_an_older_file_hold_for_the_newest(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    keys = [f"K{at * 37 % 1009}" for at in range(40)]
+    lake.joinpath("items.csv").write_text("item\n" + "".join(f"{key}\n" for key in keys))
+    for year in (2023, 2024):
+        values = "".join(f"{year}{at},{keys[at % 40]}\n" for at in range(60))
+        lake.joinpath(f"sales_{year}.csv").write_text(f"no,item\n{values}")
+    assert find_joins(lake).records()
+    decisions = tmp_path / "decisions.csv"
+    decisions.write_text(
+        "left_table,left_column,right_table,right_column,decision\n"
+        "sales_2023.csv,item,items.csv,item,rejected\n"
+    )
+    found = find_joins(lake, decisions=decisions)
+    assert (found.records(), len(found.warnings)) == ([], 1)
+
+
+@pytest.mark.parametrize("year", [2022, 2024])
+def test_an_excluded_file_is_no_part_of_a_table(tmp_path: Path, year: int) -> None:
+    keys = [f"K{at * 37 % 1009}" for at in range(40)]
+    tmp_path.joinpath("items.csv").write_text("item\n" + "".join(f"{key}\n" for key in keys))
+    for each in (2022, 2023, 2024):
+        values = "".join(f"{each}{at},{keys[at % 40]}\n" for at in range(60))
+        tmp_path.joinpath(f"sales_{each}.csv").write_text(f"no,item\n{values}")
+    found = find_joins(tmp_path, exclude=[f"sales_{year}.csv"])
+    [record] = found.records()
+    assert (record["rows"], record["sql_was_run"], "202[0-9]" in record["sql"]) == (
+        120,
+        True,
+        False,
+    )
+
+
 def test_folders_that_spark_wrote_are_a_series(tmp_path: Path) -> None:
     for year in (2023, 2024):
         write(tmp_path, f"orders/{year}/part-00000.csv")
