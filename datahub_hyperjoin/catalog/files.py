@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from struct import unpack_from
 
 from datahub_hyperjoin.catalog.errors import UnknownSheetError
-from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.catalog.table_selection import TableSelection, name_in_excel
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import (
     DeltaFolder,
@@ -370,7 +370,7 @@ def _tables_of_workbook(
         if selection.tables.allowed(name):
             yield selection.table(
                 folder=folder,
-                table=_name_in_excel(file.path, sheet) if is_excel else name,
+                table=name_in_excel(file.path, sheet) if is_excel else name,
                 title=sheet,
                 location=File(
                     uri=file.uri,
@@ -382,16 +382,6 @@ def _tables_of_workbook(
                 size=file.size,
                 state=state_of([file]),
             )
-
-
-def _name_in_excel(path: str, sheet: str) -> str:
-    """Name a sheet as DataHub's source of the platform `excel` does.
-
-    >>> _name_in_excel("sales/2024.xlsx", "Orders")
-    'sales/[2024.xlsx]Orders'
-    """
-    *folders, file = path.split("/")
-    return "/".join([*folders, f"[{file}]{sheet.strip()}"])
 
 
 def _list_sheets(file: ListedFile, store: ObjectStore | None) -> list[tuple[str, ...]]:

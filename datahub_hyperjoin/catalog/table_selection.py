@@ -121,3 +121,13 @@ def naming_of(source: TableSource) -> tuple[str, str, bool]:
             return _PLATFORMS.get(scheme, scheme), "{folder}/{table}", False
         case _:
             assert_never(source)
+
+
+def name_in_excel(path: str, sheet: str) -> str:
+    """Name a sheet as DataHub's source of the platform `excel` does.
+
+    >>> name_in_excel("sales/2024.xlsx", "Orders")
+    'sales/[2024.xlsx]Orders'
+    """
+    *folders, file = path.split("/")
+    return "/".join([*folders, f"[{file}]{sheet.strip()}"])
