@@ -377,16 +377,27 @@ class JoinInSql:
     def _equal(self) -> list[list[_Equal]]:
         """Return the expressions that must be equal in each step."""
         dialect, ends = self.comparison.dialect, [*zip(self.tables, self._aliases, strict=True)]
-        columns = [
-            _compared_columns((left, first, one), (right, second, other), dialect)
+        compared = [
+            ((left, first, one), (right, second, other))
             for ((left, one), (right, other)), pairs in zip(pairwise(ends), self.steps, strict=True)
             for first, second in pairs
         ]
+        columns = [_compared_columns(*sides, dialect) for sides in compared]
         for at, sides in enumerate(self.missing):
-            first, second = map(_without, columns[at], sides)
+            are_texts = not dialect.mixes_types and any(
+                path in table.texts for table, path, _ in compared[at]
+            )
+            first, second = (
+                _without(column, map(_as_text, missing) if are_texts else missing)
+                for column, missing in zip(columns[at], sides, strict=True)
+            )
             columns[at] = first, second
         expressions = iter(self.comparison.expressions(columns))
         return [[*islice(expressions, len(pairs))] for pairs in self.steps]
+
+
+def _as_text(literal: exp.Expr) -> exp.Expr:
+    return literal if literal.is_string else exp.Literal.string(literal.sql())
 
 
 def _without(column: exp.Condition, missing: Iterable[exp.Expr]) -> exp.Condition:

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
+from sqlglot import exp
 
 from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.locations import Database, Relation
+from datahub_hyperjoin.sql.dialects import POSTGRES
+from datahub_hyperjoin.sql.write import JoinInSql, TableInSql, comparisons, name_in_sql
 from datahub_hyperjoin.tables import Table, TableId
 from engines.servers import Server
 
@@ -53,6 +56,17 @@ def test_values_of_different_types_are_compared_in_databases(
     assert (found.rows, found.reason, found.compared) == (3, "", "")
     assert ("CAST" in found.sql) is (server.kind == "postgresql")
     assert rows_of(server, found) == 3
+
+
+def test_a_number_that_stands_for_no_key_is_a_text_among_texts() -> None:
+    named = [name_in_sql(name) for name in "ab"]
+    first = TableInSql(shown=named[0], run=named[0], members={"x": ("x",)}, texts=frozenset("x"))
+    second = TableInSql(shown=named[1], run=named[1], members={"y": ("y",)})
+    missing = exp.Literal.number(-1)
+    comparison = next(comparisons(POSTGRES, [((), ())], None))
+    join = JoinInSql((first, second), ((("x", "y"),),), comparison, (((missing,), (missing,)),))
+    condition = """NULLIF(a."x", '-1') = NULLIF(CAST(b."y" AS TEXT), '-1')"""
+    assert condition in POSTGRES.write(join.statement(shown=True))
 
 
 @pytest.mark.parametrize("other", ["TEXT", "INET"])
