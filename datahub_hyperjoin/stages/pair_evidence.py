@@ -31,7 +31,15 @@ from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.counting import NoteUnread, log_unread
 from datahub_hyperjoin.spark.verification.key_search import search_keys
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, size_to_read, verify_joins
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import (
+    NUMBERS,
+    ColumnId,
+    ColumnProfile,
+    Pair,
+    Table,
+    TableId,
+    TableProfile,
+)
 from datahub_hyperjoin.value_forms import Notation
 
 if TYPE_CHECKING:
@@ -40,6 +48,9 @@ if TYPE_CHECKING:
 
 _KEY = 0.98
 """Least uniqueness of a key to which markers may refer."""
+_MANY, _APART = 10, 100
+"""Fewest numbers beside a marker, and the least distance from it, that show that it is no number as
+the others are."""
 
 
 def _name_ways(
@@ -76,12 +87,23 @@ def _unmatched(
     """Yield the markers of a column which are no key of another one, in a row of its own."""
     if other.uniqueness >= _KEY:
         for text in column.markers:
-            if text not in other.markers and not _may_hold(other, marked[text]):
+            is_held = text in other.markers or _may_hold(other, marked[text])
+            if not is_held and (column.type not in NUMBERS or _is_apart(text, column)):
                 yield text
     else:
         # Numbers such as 0 are counted more often than they are missing.
         both = {*column.markers} & {*other.markers}
         yield from (text for text in both if not text.isdigit())
+
+
+def _is_apart(text: str, column: ColumnProfile) -> bool:
+    """Return whether a number is far from all others, unlike 0 among flags or measures."""
+    try:
+        number, numbers = float(text), [*map(float, column.sample)]
+    except ValueError:
+        return True  # a word
+    others = [abs(each - number) for each in numbers if each != number]
+    return len(others) >= _MANY and min(others) >= _APART
 
 
 def _may_hold(column: ColumnProfile, value: int) -> bool:

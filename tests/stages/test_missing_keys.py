@@ -80,6 +80,16 @@ def test_rows_with_a_marker_that_no_key_has_are_without_a_value(
     assert (record["left_containment"], record["placeholders"]) == (1, marker)
 
 
+def test_zero_among_flags_is_no_marker(tmp_path: Path) -> None:
+    assert joins(tmp_path, range(1, 41), [at % 4 % 3 for at in range(300)], "is_main") == []
+
+
+def test_a_number_far_from_all_keys_is_a_marker(tmp_path: Path) -> None:
+    keys = range(1000, 1400, 5)
+    [record] = joins(tmp_path, keys, [*(keys[at * 7 % 80] for at in range(300)), *[0] * 50])
+    assert (record["rows"], record["placeholders"]) == (300, "0")
+
+
 @pytest.mark.parametrize("marker", ["N/A", "-1"])
 def test_a_marker_that_is_a_key_is_referred_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str
