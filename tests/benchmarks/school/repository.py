@@ -75,7 +75,8 @@ def open_repository(source: str, commit: str, *, cache: Path, mirror: Path | Non
     """
     name = source.replace("/", "+")
     for parent in (mirror, cache):
-        for folder in (parent / name / "repo", parent / name) if parent else ():
+        places = [parent / name / part for part in ("repo", "repo/.git", "")] if parent else []
+        for folder in places:
             if _holds(folder, commit):
                 return Repository(source, folder, commit)
     return Repository(source, _clone(source, commit, cache / name), commit)

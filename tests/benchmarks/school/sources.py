@@ -17,6 +17,9 @@ class Kind(Enum):
 
     CLDF = "cldf"
     DJANGO = "django"
+    FRICTIONLESS = "frictionless"
+    HEADERS = "headers"
+    SQL = "sql"
     SQLITE = "sqlite"
     TABLES = "tables"
 

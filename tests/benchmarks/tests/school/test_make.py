@@ -9,10 +9,12 @@ import pytest
 
 from benchmarks.school.__main__ import main
 from benchmarks.school.codes import make_codes_lake
-from benchmarks.school.database import Database
+from benchmarks.school.database import Database, Reference
 from benchmarks.school.lake import SchoolLake, Truth
 from benchmarks.school.pieces import make_pieces
+from benchmarks.school.plan import LakeKind, draw_draft, make_lake
 from benchmarks.school.sources import read_sources
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 from lakes.schooling import commit, dataset, random, sources
 
 
@@ -55,6 +57,19 @@ def test_two_tables_of_the_same_things_are_no_two_systems() -> None:
     assert len(used) == 2
     assert "city M" in used
     assert len(lake.tables) >= 8
+
+
+def test_databases_of_a_standard_are_a_tenth() -> None:
+    frame = pd.DataFrame({"id": [str(n) for n in range(90)]})
+    key = Reference(ColumnName("a", "id"), ColumnName("b", "id"))
+    pool = [
+        Database(f"{n}", {"a": frame, "b": frame}, (key,), standard=n >= 36) for n in range(120)
+    ]
+    drafts = [draw_draft(number, random(number), most=1_000) for number in range(60)]
+    largest = max(drafts, key=lambda one: (one.kind == LakeKind.RELATIONAL, one.tables))
+    _, used = make_lake(largest, pool, random())
+    assert len(used) > 30
+    assert sum(int(name) >= 36 for name in used) == 4
 
 
 def overlap(lake: SchoolLake, one: Truth) -> frozenset[str]:
