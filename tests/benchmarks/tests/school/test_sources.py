@@ -8,7 +8,7 @@ import pytest
 from benchmarks.school.errors import ForbiddenSourceError, SourceError
 from benchmarks.school.forbidden import check_allowed
 from benchmarks.school.repository import open_repository
-from benchmarks.school.sources import Split, read_sources
+from benchmarks.school.sources import Kind, Split, read_sources
 from lakes.schooling import commit, sources
 
 
@@ -58,6 +58,16 @@ def test_the_list_has_licences_and_disjoint_splits() -> None:
     parts = {split: {one.database for one in listed if one.split == split} for split in Split}
     assert not parts[Split.TRAIN] & parts[Split.VALIDATION]
     assert min(map(len, parts.values())) >= 30
+    assert sum(map(len, parts.values())) == len(listed)  # each name once
+    authors = {
+        split: {one.name.partition("/")[0].lower() for one in listed if one.split == split}
+        for split in Split
+    }
+    assert authors[Split.TRAIN] & authors[Split.VALIDATION] == {"leluven"}  # Spider's
+    copyleft = ("GPL", "EUPL")
+    assert {one.kind for one in listed if any(word in one.licence for word in copyleft)} == {
+        Kind.HEADERS
+    }
 
 
 @pytest.fixture
