@@ -94,7 +94,9 @@ _HASH_BYTES = 8
 
 def _density(profile: ColumnProfile) -> float:
     """Estimate how densely a column's numbers fill their range: 1 if they are consecutive."""
-    if profile.type not in _NUMBERS or not profile.sample:
+    # Days are in no counter, though spreadsheets number them.
+    is_day = profile.notation is Notation.SERIAL_DAY
+    if profile.type not in _NUMBERS or not profile.sample or is_day:
         return 0.0
     # `float` does not read all that counts as a number, such as superscripts and minus signs.
     numbers = [float(normal_form(cell)) for cell in profile.sample]

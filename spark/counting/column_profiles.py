@@ -33,7 +33,8 @@ from datahub_hyperjoin.value_forms import Notation
 from datahub_hyperjoin.written_in import canonical_form
 
 _LONGEST = 40
-_DAY = re.compile(r"date|day|datum|fecha|_(on|at)$|(?<![a-z])(dt|on|at)(?![a-z])", re.IGNORECASE)
+_DAY = re.compile(r"(?i:date|datum|fecha|(?<![a-z])(?:day|dt|on|at))$|[a-z](?:Day|On|At)$")
+"""Names of columns whose numbers may be days."""
 _CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
 _LETTER, _DIGIT, _BLANK, _PLUS = b"A9 +"
 _LAST_ASCII = 0x7F

@@ -6,6 +6,7 @@ import numpy as np
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.tables import DataType, Table, TableId, TableProfile
+from datahub_hyperjoin.value_forms import Notation
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
@@ -63,6 +64,15 @@ def test_numbers_without_bounds_fill_nothing(make_lake: MakeLake) -> None:
 
 
 def test_a_value_that_a_column_spells_in_two_ways_is_one_value(make_lake: MakeLake) -> None:
-    days = [f"2024-01-{day}" for day in range(10, 30)]
-    lake = make_lake({"t": {"day": [*days, *(f"{day[8:]}.01.2024" for day in days), "?"]}})
-    assert lake.distinct.tolist() == [21]
+    lake = make_lake({"t": {"day": ["2024-01-30", "30.01.2024", "31.01.2024"]}})
+    [written] = lake.profiles
+    form_sketch = written.sketch[: len(written.sketch) * 2 // 3]
+    mixed = replace(written, notation=Notation.DAY_FIRST, form_sketch=form_sketch)
+    assert replace(lake, profiles=(mixed,)).distinct.tolist() == [2]
+
+
+def test_days_of_spreadsheets_are_no_running_numbers(make_lake: MakeLake) -> None:
+    lake = make_lake({"t": {"sold_on": [str(number) for number in range(45000, 45300)]}})
+    days = replace(lake.profiles[0], notation=Notation.SERIAL_DAY)
+    assert lake.density.tolist() == [1]
+    assert replace(lake, profiles=(days,)).density.tolist() == [0]

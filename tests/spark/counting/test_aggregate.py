@@ -157,3 +157,22 @@ def test_typed_columns_are_read_as_their_texts(
 
 def test_equal_values_of_different_types_have_the_same_sketch() -> None:
     assert profile(pa.array([1.0, 2.0])).sketch == profile(pa.array(["2", "1"])).sketch
+
+
+@pytest.mark.parametrize(
+    ("name", "notation"),
+    [
+        ("sold_on", Notation.SERIAL_DAY),
+        ("OrderDate", Notation.SERIAL_DAY),
+        ("zip_code", None),
+        ("location", None),
+        ("order_date_id", None),
+    ],
+)
+def test_numbers_are_days_of_spreadsheets_only_in_columns_that_are_called_so(
+    name: str, notation: Notation | None
+) -> None:
+    numbers = pa.array([str(number) for number in range(45000, 45050)])
+    [aggregate] = aggregate_columns([count_texts(numbers)], CONFIG.sketch_size + 1)
+    counted = CountedColumn(ColumnId(CITY.table, name), 0, aggregate)
+    assert profile_columns([counted], CONFIG)[0].notation is notation
