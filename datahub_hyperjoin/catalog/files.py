@@ -485,8 +485,9 @@ def _warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
 def _warn_of_archive(warn: Warn, line: str) -> None:
     warn(
         "Archive not read",
-        "Only text, JSON, Parquet, ORC and Avro in ZIP archives are read. Extract the rest in its "
-        "folder, for example with `unzip`, or leave it out with `tables.deny`",
+        "Only text, JSON, Parquet, ORC and Avro in ZIP archives without a password are read. "
+        "Extract the rest in its folder, for example with `unzip`, or leave it out with "
+        "`tables.deny`",
         line,
     )
 
