@@ -1,7 +1,6 @@
 """Recognise tables among the files of a local or remote folder, and tell which files are none."""
 
 import lzma
-import re
 import zipfile
 import zlib
 from collections import defaultdict
@@ -15,6 +14,13 @@ from pathlib import Path, PurePosixPath
 from struct import unpack_from
 
 from datahub_hyperjoin.catalog.errors import UnknownSheetError
+from datahub_hyperjoin.catalog.series import (
+    HUDI_FILE,
+    HUDI_LOG,
+    HUDI_TABLE,
+    is_hudi_metadata,
+    newest_of_hudi,
+)
 from datahub_hyperjoin.catalog.table_selection import TableSelection, name_in_excel
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import (
@@ -50,16 +56,6 @@ _ARCHIVE = "zip"
 """Name of the format of archives whose members are tables."""
 _PART_PREFIX = "part-"
 """Prefix of the files that Spark and Hadoop write for one table."""
-_HUDI = re.compile(r"(?P<group>.+-\d+)_\d+(?:-\d+)+_(?P<instant>\d{8,17})\.parquet")
-"""Names of Hudi's data files: each commit writes a new version of some groups of rows."""
-_HUDI_TABLE = ".hoodie/hoodie.properties"
-_HUDI_LOG = re.compile(r"\..+\.log\.\d+(?:_.*)?")
-"""Names of files with changes that Hudi has not yet merged into data files."""
-
-
-def is_hudi_metadata(path: PurePosixPath) -> bool:
-    """Return whether a hidden file says something about a table of Hudi."""
-    return path.match(_HUDI_TABLE) or _HUDI_LOG.fullmatch(path.name) is not None
 
 
 def tables_of(
@@ -70,10 +66,10 @@ def tables_of(
     store: ObjectStore | None = None,
 ) -> list[Table]:
     """Group the files of a folder into tables."""
-    files = _newest_of_hudi(files)
+    files = newest_of_hudi(files)
     formatted = _tables_with_metadata(files)
     paths = [PurePosixPath(file.path) for file in files]
-    hudi = {path.parent.parent for path in paths if path.match(_HUDI_TABLE)}
+    hudi = {path.parent.parent for path in paths if path.match(HUDI_TABLE)}
     by_path = {file.path: file for file in files}
     # Files of several formats in one folder are as many tables.
     members: dict[tuple[PurePosixPath, str | None], list[ListedFile]] = defaultdict(list)
@@ -99,19 +95,6 @@ def tables_of(
             )
         )
     return tables
-
-
-def _newest_of_hudi(files: Sequence[ListedFile]) -> list[ListedFile]:
-    """Leave out the versions of Hudi's files that later ones replaced."""
-    newest: dict[tuple[object, ...], tuple[str, str]] = {}
-    for file in files:
-        path = PurePosixPath(file.path)
-        if found := _HUDI.fullmatch(path.name):
-            key, version = (path.parent, found["group"]), (found["instant"], file.path)
-            newest[key] = max(version, newest.get(key, version))
-    kept = {path for _, path in newest.values()}
-    names = ((file, PurePosixPath(file.path).name) for file in files)
-    return [file for file, name in names if file.path in kept or not _HUDI.fullmatch(name)]
 
 
 def _schema_of(
@@ -177,7 +160,7 @@ def _table_path(
         # A folder `key=value` holds a partition of the table above it.
         if "=" in parent.name and parent.parent.name:
             return parent.parent
-    is_part = path.name.startswith(_PART_PREFIX) or _HUDI.fullmatch(path.name)
+    is_part = path.name.startswith(_PART_PREFIX) or HUDI_FILE.fullmatch(path.name)
     return path.parent if is_part and parents else path
 
 
@@ -229,7 +212,7 @@ def _location(
         parts=parts,
         dialect=dialect,
         store=store,
-        has_others=any(_HUDI.fullmatch(PurePosixPath(part).name) for part in parts),
+        has_others=any(HUDI_FILE.fullmatch(PurePosixPath(part).name) for part in parts),
     )
 
 
@@ -560,7 +543,7 @@ def warn_of_unread_files(
             archives.add(str(path))
         else:
             kinds[_kind(path)].append(str(path))
-    logs = [file.path for file in files if _HUDI_LOG.fullmatch(PurePosixPath(file.path).name)]
+    logs = [file.path for file in files if HUDI_LOG.fullmatch(PurePosixPath(file.path).name)]
     count("files_not_read", len(archives) + len(logs) + sum(map(len, kinds.values())))
     if logs:
         warn(

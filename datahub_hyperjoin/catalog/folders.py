@@ -13,7 +13,6 @@ from datahub_hyperjoin.catalog.errors import (
     UnreachableStoreError,
 )
 from datahub_hyperjoin.catalog.files import (
-    is_hudi_metadata,
     is_workbook,
     recognise_formats,
     tables_of,
@@ -22,7 +21,7 @@ from datahub_hyperjoin.catalog.files import (
     warn_of_unread_files,
     warn_of_unused_options,
 )
-from datahub_hyperjoin.catalog.series import with_series
+from datahub_hyperjoin.catalog.series import is_hudi_metadata, with_series
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import DeltaFolder, File, IcebergFolder, ListedFile, ObjectStore
 from datahub_hyperjoin.progress import Count, Warn, count_nothing

@@ -451,3 +451,28 @@ def _first_rows(member: _Member) -> list[dict[str, object]]:
                 break
         stream.batches.close()
     return rows
+
+
+HUDI_FILE = re.compile(r"(?P<group>.+-\d+)_\d+(?:-\d+)+_(?P<instant>\d{8,17})\.parquet")
+"""Names of Hudi's data files: each commit writes a new version of some groups of rows."""
+HUDI_TABLE = ".hoodie/hoodie.properties"
+HUDI_LOG = re.compile(r"\..+\.log\.\d+(?:_.*)?")
+"""Names of files with changes that Hudi has not yet merged into data files."""
+
+
+def is_hudi_metadata(path: PurePosixPath) -> bool:
+    """Return whether a hidden file says something about a table of Hudi."""
+    return path.match(HUDI_TABLE) or HUDI_LOG.fullmatch(path.name) is not None
+
+
+def newest_of_hudi(files: Sequence[ListedFile]) -> list[ListedFile]:
+    """Leave out the versions of Hudi's files that later ones replaced."""
+    newest: dict[tuple[object, ...], tuple[str, str]] = {}
+    for file in files:
+        path = PurePosixPath(file.path)
+        if found := HUDI_FILE.fullmatch(path.name):
+            key, version = (path.parent, found["group"]), (found["instant"], file.path)
+            newest[key] = max(version, newest.get(key, version))
+    kept = {path for _, path in newest.values()}
+    names = ((file, PurePosixPath(file.path).name) for file in files)
+    return [file for file, name in names if file.path in kept or not HUDI_FILE.fullmatch(name)]

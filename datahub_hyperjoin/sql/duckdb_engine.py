@@ -91,7 +91,7 @@ def _file_readings(
     ends = _ends(location)
     if isinstance(location, Folder) and location.newest and not addresses:
         # The table is called after one of its files.
-        shown = shown.removesuffix(location.newest).rstrip("/") or "."
+        shown = shown.removesuffix(escape(location.newest)).rstrip("/") or "."
     first = location if isinstance(location, File) else first_file(location)
     for call in format_of(location).duckdb_calls_of(first):
         if isinstance(location, File) and not call.options and _is_enough(shown, call):

@@ -244,20 +244,21 @@ def test_of_many_files_few_headers_are_read(
     assert len(read) <= 40
 
 
-def test_the_sql_of_a_series_reads_its_files_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", ["", "[v1] it's "])
+def test_the_sql_of_a_series_reads_its_files_alone(tmp_path: Path, start: str) -> None:
     keys = [f"K{at * 37 % 1009}" for at in range(40)]
     tmp_path.joinpath("items.csv").write_text("item\n" + "".join(f"{key}\n" for key in keys))
     for at, name in enumerate(("a_jan.csv", "a_feb.csv", "a_x.csv", "a_[y].csv")):
         values = "".join(f"{at * 50 + row},{keys[row % 40]}\n" for row in range(50))
         header = "no,item\n" if at < 2 else "no,item,other\n"
-        tmp_path.joinpath(name).write_text(
+        tmp_path.joinpath(start + name).write_text(
             header + (values if at < 2 else values.replace("\n", ",1\n"))
         )
     found = find_joins(tmp_path)
     [record] = [
         each
         for each in found.records()
-        if (each["left"], each["right"]) == ("a_feb.csv.item", "items.csv.item")
+        if (each["left"], each["right"]) == (f"{start}a_feb.csv.item", "items.csv.item")
     ]
     assert (record["rows"], record["sql_was_run"]) == (100, True)
     assert "a_jan.csv" in record["sql"]
