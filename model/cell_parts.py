@@ -43,6 +43,8 @@ _FIRST, _MOST_VALUES = 8, 100
 _COLUMNS = 8192
 """Number of columns whose sketches are searched at once, which bounds memory."""
 _SEPARATORS = ";|,/+: "
+_LOOSE = "+: "
+"""What also stands between the words and numbers of texts that are no lists."""
 _GLUES = (
     *("=>", "::", "--", "__", "->"),
     *(f" {mark} " for mark in "-/|>:&"),
@@ -239,6 +241,8 @@ def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names:
         return is_key and share >= _MIN_HELD_KEYS
     if share < _MIN_HELD:
         return False
+    if slot.parts.mark in _LOOSE and not (has_names or lake.is_text[column]):
+        return False
     is_sparse = not slot.are_numbers or bool(lake.density[column] <= _MAX_DENSITY)
     return has_names or (
         is_sparse and len(slot.values) >= _MANY and (share == 1 or not is_prefixed)
@@ -258,7 +262,9 @@ def _compare_names(lake: Lake, slot: _Slot, column: int) -> float:
     forth = _meant(lake, slot.column, prefix)
     agree = _agree(forth, lake, column)
     if is_prefixed:
-        agree = max(agree, _agree(_meant(lake, column), lake, slot.column, prefix))
+        back = _agree(_meant(lake, column), lake, slot.column, prefix)
+        # Without a word in the prefix, only the same name tells.
+        agree = max(agree, back if prefix or back == _SAME else 0.0)
     return agree
 
 

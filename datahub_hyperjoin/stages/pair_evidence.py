@@ -1,6 +1,7 @@
 """Measure pairs of columns on the data, keep the confirmed pairs, and count the rows of joins."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -32,7 +33,6 @@ from datahub_hyperjoin.spark.verification.counting import NoteUnread, log_unread
 from datahub_hyperjoin.spark.verification.key_search import search_keys
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, size_to_read, verify_joins
 from datahub_hyperjoin.tables import (
-    NUMBERS,
     ColumnId,
     ColumnProfile,
     Pair,
@@ -48,9 +48,10 @@ if TYPE_CHECKING:
 
 _KEY = 0.98
 """Least uniqueness of a key to which markers may refer."""
-_MANY, _APART = 10, 100
-"""Fewest numbers beside a marker, and the least distance from it, that show that it is no number as
-the others are."""
+_FEW, _MANY, _APART = 3, 10, 100
+"""Fewest values beside a word and beside a number that may be a marker, and the least distance of
+the number from all others."""
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def _name_ways(
@@ -88,7 +89,7 @@ def _unmatched(
     if other.uniqueness >= _KEY:
         for text in column.markers:
             is_held = text in other.markers or _may_hold(other, marked[text])
-            if not is_held and (column.type not in NUMBERS or _is_apart(text, column)):
+            if not is_held and _is_apart(text, column):
                 yield text
     else:
         # Numbers such as 0 are counted more often than they are missing.
@@ -97,13 +98,12 @@ def _unmatched(
 
 
 def _is_apart(text: str, column: ColumnProfile) -> bool:
-    """Return whether a number is far from all others, unlike 0 among flags or measures."""
-    try:
-        number, numbers = float(text), [*map(float, column.sample)]
-    except ValueError:
-        return True  # a word
-    others = [abs(each - number) for each in numbers if each != number]
-    return len(others) >= _MANY and min(others) >= _APART
+    """Return whether a marker is unlike the other values, as 0 among flags or measures is not."""
+    if not _NUMBER.fullmatch(text):
+        return column.distinct > _FEW
+    others = {float(each) for each in column.sample if _NUMBER.fullmatch(each)} - {float(text)}
+    is_far = all(abs(each - float(text)) >= _APART for each in others)
+    return is_far and column.distinct > _MANY
 
 
 def _may_hold(column: ColumnProfile, value: int) -> bool:

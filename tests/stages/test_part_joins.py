@@ -190,6 +190,7 @@ def test_prefixed_keys_named_like_a_table_are_referred_to(tmp_path: Path) -> Non
         lambda at: f"({at % 70}, {at * 3 % 70})",
         lambda at: f"/rooms/{at % 90}/beds/{at % 4}",
         lambda at: f"the {at % 9} cats of {at % 30} friends",
+        lambda at: f"Greeting {at % 150 + 1}",
     ],
 )
 def test_numbers_in_other_texts_join_no_counter(
