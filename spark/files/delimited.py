@@ -31,6 +31,7 @@ from datahub_hyperjoin.spark.columns import (
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
 from datahub_hyperjoin.spark.files.dialects import (
+    SIGNS_OF_PROSE,
     USUAL_DELIMITERS,
     Rewrite,
     Separator,
@@ -445,8 +446,6 @@ _BYTES_EXAMINED = 1 << 14
 _FEWEST_NAMES, _LONGEST_NAME = 2, 60
 _FEWEST_ROWS = 2
 _FEWEST_REGULAR = 0.9
-_OF_PROSE = "#@!$%&*"
-"""Delimiters that stand in prose and programs, too."""
 
 
 def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
@@ -468,7 +467,7 @@ def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
         return False
     head = rewrite(head) if rewrite else head
     _, rows = split_titles(head, dialect)
-    if len(rows) < _FEWEST_ROWS or (str(dialect.delimiter) in _OF_PROSE and not is_given):
+    if len(rows) < _FEWEST_ROWS or (str(dialect.delimiter) in SIGNS_OF_PROSE and not is_given):
         return False
     header, *others = rows
     # R and pandas leave the name of the first column empty; others end each line with a delimiter.

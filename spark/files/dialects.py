@@ -33,7 +33,10 @@ CONTROLS = "\x01\x1f\x14"
 """Control characters that separate fields: in files of Hive, by the standard of ASCII, and in
 exports of documents."""
 USUAL_DELIMITERS = ",;\t|"
-_RARE = f"^~:{CONTROLS}#@!$%&*"
+_RARE = f"^~:{CONTROLS}"
+SIGNS_OF_PROSE = "#@!$%&*"
+"""Delimiters that stand in prose, values and programs, too: they count if nothing else separates
+the names."""
 _REGULAR = 0.9
 """Least share of rows with as many fields as the header. Below it, a rarer reading is tried."""
 _FEWEST_FIELDS, _FEWEST_WORDS = 2, 3
@@ -107,7 +110,7 @@ def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT, hint: str | No
     best = max(splitting, key=lambda char: _score(head, usual[char])) if len(splitting) > 1 else ""
     found = [*([best] if best else splitting)]
     first = head.lstrip("\r\n").partition("\n")[0]
-    rare = _candidates(_RARE, first, dialect)
+    rare = _candidates(_RARE if splitting else _RARE + SIGNS_OF_PROSE, first, dialect)
     if rare or hint:
         found = [char for char in found if _is_regular(head, usual[char])] or found * (not hint)
         is_sure = any(_is_regular(head, usual[char]) for char in found)
@@ -189,6 +192,9 @@ def _between_signs(head: str, dialect: Dialect) -> tuple[Dialect, Rewrite] | Non
     pair = str(dialect.delimiter) * 2
     # Two commas are an empty field.
     signs = {*_SIGNS.findall(first), *([pair] if pair in first and pair != ",," else [])}
+    if _is_regular(head, dialect):
+        # Else a sign of a currency in each row would separate fields.
+        signs = {each for each in signs if str(dialect.delimiter) in each}
     for sign in sorted(signs, key=lambda each: (-len(each), each)):
         rows = [line.split(sign) for line in _lines(head)]
         if all(rows[0]) and _is_even(rows):

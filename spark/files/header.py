@@ -240,7 +240,9 @@ def _are_codes(values: Sequence[str]) -> bool:
     """Return whether values are codes of as many digits and letters, such as `AB-0123`."""
     shape = _coded(values[0])
     is_code = shape.count("9") >= _FEWEST_DIGITS and not shape.isdigit()
-    return is_code and len(values) > _FEWEST_CODES and all(_coded(each) == shape for each in values)
+    return (
+        is_code and len({*values}) > _FEWEST_CODES and all(_coded(each) == shape for each in values)
+    )
 
 
 def _coded(text: str) -> str:

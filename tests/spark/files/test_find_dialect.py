@@ -142,6 +142,15 @@ def test_a_preamble_may_be_long(tmp_path: Path, line: str) -> None:
     assert len(alone) > 700
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "^"])
+def test_a_sign_in_each_row_separates_nothing(tmp_path: Path, delimiter: str) -> None:
+    rows = [["id", "price (€)"], *[[str(at), f"{at} €"] for at in range(9)]]
+    assert read(tmp_path, "".join(f"{delimiter.join(row)}\n" for row in rows)) == rows
+    dollars = [["id", "price ($)"], *[[str(at), f"${at}", "late"] for at in range(9)]]
+    text = "".join(f"{delimiter.join(row)}\n" for row in dollars)
+    assert delimiter == "^" or "price ($)" in read(tmp_path, text)[0]
+
+
 def test_rewritten_lines_may_be_cut_by_blocks(tmp_path: Path) -> None:
     rows = [[str(at), "Ann"] for at in range(200_000)]
     text = "".join(f"{a}   {b}\n" for a, b in [["id", "name"], *rows])

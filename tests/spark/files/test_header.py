@@ -153,6 +153,7 @@ def test_a_first_line_that_is_plainly_a_row_is_no_header(
         (["id", "2020-01-01"], [["7", "8"], ["8", "9"]]),
         (["id", "q1"], [["7", "8"], ["8", "9"]]),
         (["name", "2024-01-01"], [["a", "2024-02-02"]]),
+        (["Q12024", "city"], [["X12024", "Bergen"]] * 20),
         (["H1", "city"], [[f"K{at}", "Bergen"] for at in range(9)]),
         (["Q2024", "city"], [[f"K{at}", "Bergen"] for at in range(100, 109)]),
         (["K-0417", "city"], [[f"K-{at}", "Bergen"] for at in range(9992, 10001)]),
