@@ -258,7 +258,8 @@ class ColumnProfile:
     personal column that is no usual word for that is a hash."""
 
     markers: tuple[str, ...] = ()
-    """Values that often stand for a missing one, in several rows each, and count as values."""
+    """Values of the sample that often stand for a missing one, in several rows each. They count as
+    values."""
     marker_counts: tuple[int, ...] = ()
     """Number of rows that hold each of `markers`."""
 

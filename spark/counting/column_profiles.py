@@ -28,6 +28,7 @@ from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
 from datahub_hyperjoin.spark.counting.notations import column_notations
 from datahub_hyperjoin.spark.counting.placeholders import FEWEST_KEYS, leave_out_placeholders
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, to_bytes
+from datahub_hyperjoin.spark.counting.texts import is_usual_marker
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, Pattern
 from datahub_hyperjoin.value_forms import Notation
 from datahub_hyperjoin.written_in import canonical_form
@@ -220,11 +221,11 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             if notation in aggregate.forms
             else b"",
             placeholders=tuple(aggregate.placeholders.texts.to_pylist()),
-            markers=tuple(markers.texts.to_pylist()),
-            marker_counts=tuple(markers.counts.tolist()),
+            markers=tuple(markers),
+            marker_counts=tuple(markers.values()),
         )
         for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in parts
-        for markers in [_markers_among(aggregate)]
+        for markers in [_markers_among(sample, sample_text)]
     ]
 
 
@@ -248,10 +249,9 @@ def _type_of(
     return aggregate.type
 
 
-def _markers_among(aggregate: ColumnAggregate) -> DistinctValues:
-    markers = aggregate.markers
-    left_out = np.isin(markers.hashes, aggregate.placeholders.hashes)
-    return markers.where((markers.counts > 1) & ~left_out)
+def _markers_among(sample: DistinctValues, texts: Sequence[str]) -> dict[str, int]:
+    counted = zip(texts, sample.counts.tolist(), strict=True)
+    return {text: count for text, count in counted if count > 1 and is_usual_marker(text)}
 
 
 def _has_keys_in_one_form(aggregate: ColumnAggregate) -> bool:

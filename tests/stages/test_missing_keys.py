@@ -75,7 +75,8 @@ def test_a_personal_value_that_stands_for_no_key_joins_nothing(
 def test_rows_with_a_marker_that_no_key_has_are_without_a_value(
     tmp_path: Path, marker: str
 ) -> None:
-    [record] = joins(tmp_path, CODES, [*referring_to(CODES), *[marker] * 50])
+    keys = CODES[:50]
+    [record] = joins(tmp_path, keys, [*referring_to(keys), *[marker] * 50])
     assert (record["left_rows"], record["left_rows_with_value"]) == (350, 300)
     assert (record["left_containment"], record["placeholders"]) == (1, marker)
 
@@ -85,8 +86,8 @@ def test_zero_among_flags_is_no_marker(tmp_path: Path) -> None:
 
 
 def test_a_number_far_from_all_keys_is_a_marker(tmp_path: Path) -> None:
-    keys = range(1000, 1400, 5)
-    [record] = joins(tmp_path, keys, [*(keys[at * 7 % 80] for at in range(300)), *[0] * 50])
+    keys = range(1000, 1250, 5)
+    [record] = joins(tmp_path, keys, [*(keys[at * 7 % 50] for at in range(300)), *[0] * 50])
     assert (record["rows"], record["placeholders"]) == (300, "0")
 
 
