@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -69,8 +70,10 @@ def test_odd_frames_of_pandas_are_copied(tmp_path: Path) -> None:
     named = pd.DataFrame({1: [3]}, index=pd.Index(["k"], name="key"))
     unnamed = pd.DataFrame({"a": [3]}, index=["k"])
     halved = pd.DataFrame({"a": ["\ud800x"]})
+    # People also name frames by numbers.
+    frames: dict[Any, object] = {"mixed": mixed, "named": named, "unnamed": unnamed, 2024: halved}
     tables = copy_frames(
-        {"mixed": mixed, "named": named, "unnamed": unnamed, 2024: halved},
+        frames,
         tmp_path,
         prefix="",
         warn=refuse,

@@ -161,7 +161,8 @@ def test_few_cells_may_hold_several_elements(
     monkeypatch.chdir(tmp_path)
     frames = posts(";".join)
     labels = [
-        tags if at % 5 == 1 else tags[:6] for at, tags in enumerate(frames["posts"]["labels"])
+        cell if at % 5 == 1 else cell[:6]
+        for at, cell in enumerate(map(str, frames["posts"]["labels"]))
     ]
     frames = {**frames, "posts": {**frames["posts"], "labels": labels}}
     [record] = found(tmp_path, frames)
