@@ -52,6 +52,8 @@ _FEW, _MANY, _APART = 3, 10, 100
 """Fewest values beside a word and beside a number that may be a marker, and the least distance of
 the number from all others."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_LONGEST_CODE = 3
+"""Maximum number of letters of a marker that may be a code instead."""
 
 
 def _name_ways(
@@ -94,7 +96,7 @@ def _unmatched(
     else:
         # Numbers such as 0 are counted more often than they are missing.
         both = {*column.markers} & {*other.markers}
-        yield from (text for text in both if not text.isdigit())
+        yield from (text for text in both if not text.isdigit() and not _is_code(text, column))
 
 
 def _is_apart(text: str, column: ColumnProfile) -> bool:
@@ -104,6 +106,14 @@ def _is_apart(text: str, column: ColumnProfile) -> bool:
     others = {float(each) for each in column.sample if _NUMBER.fullmatch(each)} - {float(text)}
     is_far = all(abs(each - float(text)) >= _APART for each in others)
     return is_far and column.distinct > _MANY
+
+
+def _is_code(text: str, column: ColumnProfile) -> bool:
+    """Return whether a marker may be a code, as `TBA` is that of a team among others like it."""
+    if not text.isalpha() or len(text) > _LONGEST_CODE:
+        return False
+    alike = [each.isalpha() and len(each) == len(text) for each in column.sample]
+    return sum(alike) > len(alike) / 2
 
 
 def _may_hold(column: ColumnProfile, value: int) -> bool:

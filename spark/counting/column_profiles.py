@@ -265,11 +265,14 @@ def _has_keys_in_one_form(aggregate: ColumnAggregate) -> bool:
 def _holds_codes(aggregate: ColumnAggregate) -> bool:
     """Return whether texts that look like fractions are codes, such as the sections 3.1 and 3.10.
 
-    Nothing but codes has the same number in two texts, or counts from 1 behind the point.
+    Nothing but codes has the same number in two texts, unless people round some of them, or counts
+    from 1 behind the point. What counts has no zero in front.
     """
     if aggregate.type is not DataType.DECIMAL:
         return False
     texts = aggregate.values.texts
+    if pc.any(pc.match_substring_regex(texts, r"\.0[0-9]"), min_count=0).as_py():
+        return _count_up(texts)
     padded = texts.filter(pc.match_substring_regex(texts, r"^[0-9]{1,3}\.[0-9]*[1-9]0+$"))
     numbers = pc.replace_substring_regex(padded, "0+$", "")
     return pc.any(pc.is_in(numbers, value_set=texts), min_count=0).as_py() or _count_up(texts)

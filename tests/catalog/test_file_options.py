@@ -70,15 +70,15 @@ def test_files_without_a_header_have_numbered_columns(tmp_path: Path) -> None:
 
 def test_a_sheet_is_chosen_by_a_pattern_of_its_name(tmp_path: Path) -> None:
     sheet: Rows = [["id"], [1]]
-    write_workbook(tmp_path / "a.xlsx", {"2023": sheet, "2024": sheet, "Notes": sheet})
+    write_workbook(tmp_path / "a.xlsx", {"2023 plan": sheet, "2023 sum": sheet, "Notes": sheet})
     write_workbook(tmp_path / "b.xlsx", {"Main": sheet})
     tables, told = scan(tmp_path, FileOptions(sheet="20*"))
-    assert [*tables] == ["a.xlsx/2023", "a.xlsx/2024"]
+    assert [*tables] == ["a.xlsx/2023 plan", "a.xlsx/2023 sum"]
     assert told == ["Workbook without the sheet: b.xlsx has no sheet '20*', only Main"]
     with pytest.raises(UnknownSheetError) as error:
         scan(tmp_path, FileOptions(sheet="2025"))
     assert str(error.value) == (
-        "no workbook has a sheet '2025'; a.xlsx has 2023, 2024, Notes, b.xlsx has Main. "
+        "no workbook has a sheet '2025'; a.xlsx has 2023 plan, 2023 sum, Notes, b.xlsx has Main. "
         "Correct `sheet`, or `--sheet`"
     )
 

@@ -67,4 +67,5 @@ def in_normal_form(column: ColumnProfile) -> ColumnProfile:
     """Normalise a profile, so that it does not depend on how values are spelled."""
     sample = tuple(map(normal_form, column.sample))
     lengths = replace(column.lengths, mean=0.0)
-    return replace(column, sample=sample, lengths=lengths, patterns=())
+    markers = tuple(map(normal_form, column.markers))
+    return replace(column, sample=sample, markers=markers, lengths=lengths, patterns=())

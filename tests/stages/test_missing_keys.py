@@ -106,6 +106,19 @@ def test_columns_that_share_markers_alone_do_not_join(tmp_path: Path) -> None:
     assert joins(tmp_path, one, other, "code") == []
 
 
+TEAMS = ["BOS", "CHA", "DET", "NYA", "SEA", "TBA"]
+
+
+@pytest.mark.parametrize(("marker", "placeholders"), [("TBA", ""), ("N/A", "N/A")])
+def test_a_marker_may_be_a_code_among_codes_like_it(
+    tmp_path: Path, marker: str, placeholders: str
+) -> None:
+    teams = [*TEAMS[:5], marker] * 20
+    [record] = joins(tmp_path, teams, teams[::2] + teams[1::2], "team")
+    assert record["placeholders"] == placeholders
+    assert record["rows"] == 20 * 20 * (6 if marker == "TBA" else 5)
+
+
 @pytest.mark.parametrize(
     "keys",
     [
@@ -152,6 +165,13 @@ def test_codes_that_count_behind_a_point_are_keys(tmp_path: Path, parts: range) 
     assert (record["role"], record["rows"]) == ("reference", 900)
 
 
-def test_measures_with_a_point_are_no_keys(tmp_path: Path) -> None:
-    measures = [f"{at * 0.37 + 1:.2f}" for at in range(200)]
+@pytest.mark.parametrize(
+    "measures",
+    [
+        [f"{at * 0.37 + 1:.2f}" for at in range(200)],
+        # Some people write 3.10, others 3.1.
+        [*(f"{at / 20 + 3:.2f}" for at in range(60)), *(f"{at / 10 + 3:.1f}" for at in range(30))],
+    ],
+)
+def test_measures_with_a_point_are_no_keys(tmp_path: Path, measures: list[str]) -> None:
     assert joins(tmp_path, measures, referring_to(measures), "weight") == []
