@@ -33,6 +33,7 @@ _UTC = r"(?:z|\+00(?::?00)?)?"
 
 NEEDS_REWRITE = rf"^{_WHOLE}\.0+$|^-0$|^{_DAY}[t ]"
 """Pattern of the case-folded values that `REWRITES` may change."""
+_NEEDS_REWRITE = re.compile(NEEDS_REWRITE)
 REWRITES = (
     (rf"^({_WHOLE})\.0+$", r"\1"),
     (r"^-0$", "0"),
@@ -79,8 +80,10 @@ def normal_form(value: str) -> str:
         True
     """
     normal = _fold(value)
-    for pattern, replacement in REWRITES:
-        normal = re.sub(pattern, replacement, normal)
+    # Few values need what takes most of the time.
+    if _NEEDS_REWRITE.match(normal):
+        for pattern, replacement in REWRITES:
+            normal = re.sub(pattern, replacement, normal)
     return normal
 
 
@@ -143,8 +146,10 @@ def _fold(value: str) -> str:
     Compatibility normalisation runs both before and after case folding, because each can undo the
     other.
     """
-    plain = value if value.isascii() else value.translate(_PLAIN)
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold())
+    if value.isascii():
+        return " ".join(value.lower().split())
+    plain = unicodedata.normalize("NFKC", value.translate(_PLAIN))
+    folded = unicodedata.normalize("NFKC", plain.casefold())
     return " ".join(folded.split())
 
 

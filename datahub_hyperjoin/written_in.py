@@ -30,6 +30,7 @@ WITH_CERTAIN: Mapping[Notation, tuple[Notation, ...]] = {
 }
 """The notations that are read in a column of each notation: the first that reads a value does. A
 general one reads what no other does."""
+_ROUNDING = 1e-9
 _OWN_SHARE = 0.03
 """Minimum share of a column's values that its notation reads itself."""
 TRUTHS = 2
@@ -117,7 +118,7 @@ def best_shares(
     shares = {
         notation: share
         for notation in among
-        if (share := readable_share(values, notation)) >= min(notation.rules.least, most)
+        if (share := readable_share(values, notation, min(notation.rules.least, most)))
     }
     return {
         read: share
@@ -151,19 +152,25 @@ def _agree(values: Iterable[str], one: Notation, other: Notation) -> bool:
     return all(canonical_form(value, one) == canonical_form(value, other) for value in values)
 
 
-def readable_share(values: Collection[str], notation: Notation) -> float:
-    """Return the share of values that are valid in a notation; 0 if few are in it itself."""
+def readable_share(values: Collection[str], notation: Notation, least: float = 0.0) -> float:
+    """Return the share of values that are valid in a notation.
+
+    It is 0 if few are in the notation itself, or if the share is below `least`.
+    """
     own = _COMPILED[notation]
     others = [_COMPILED[other] for other in WITH_CERTAIN[notation] if other is not notation]
-    rest = [
-        value
-        for value in values
-        if not (match := own.match(value))
-        or (notation.rules.is_checked and notation.rules.write(match) == value)
-    ]
-    if len(rest) >= len(values) - _OWN_SHARE * len(values):
+    most, foreign, unread = len(values) * (1 - least) + _ROUNDING, 0, 0
+    for value in values:
+        match = own.match(value)
+        if match and not (notation.rules.is_checked and notation.rules.write(match) == value):
+            continue
+        foreign += 1
+        unread += not any(other.match(value) for other in others)
+        # Most notations fail at the first values.
+        if unread > most:
+            return 0.0
+    if foreign >= len(values) - _OWN_SHARE * len(values):
         return 0.0
-    unread = sum(not any(other.match(value) for other in others) for value in rest)
     return 1 - unread / len(values)
 
 
@@ -192,7 +199,8 @@ def _changes(values: Collection[str], notation: Notation) -> bool:
 
     Truth words count only if there are exactly two values, one true and one false.
     """
-    written = {canonical_form(value, notation) for value in values}
-    if notation is Notation.TRUTH_WORDS and not len(values) == len(written) == TRUTHS:
-        return False
-    return not written <= {*values}
+    if notation is Notation.TRUTH_WORDS:
+        written = {canonical_form(value, notation) for value in values}
+        return len(values) == len(written) == TRUTHS and not written <= {*values}
+    known = {*values}
+    return any(canonical_form(value, notation) not in known for value in values)

@@ -6,6 +6,7 @@ first values, rule out nearly all others without a regular expression.
 """
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -109,13 +110,20 @@ def form_sketches(
     `normal` has the normal forms of values that are not null, one column after the other. A sketch
     has at most `size` hashes, ascending. Nearly all columns have no notation.
     """
-    sketches: list[dict[Notation, Hashes]] = [{} for _ in types]
     common = [common_type(each) for each in types]
+    columns_of: dict[Notation, list[int]] = defaultdict(list)
     for column, notations in _suspects(normal, bounds, common):
         values = normal[bounds[column] : bounds[column + 1]]
         for notation in _best_notations(_spread(values).to_pylist(), notations):
-            hashes = np.unique(hash_values(canonical_forms(values, notation), value_hash))
-            sketches[column][notation] = hashes[:size]
+            columns_of[notation].append(column)
+    sketches: list[dict[Notation, Hashes]] = [{} for _ in types]
+    for notation, columns in columns_of.items():
+        # Arrow converts many short columns faster together.
+        parts = [normal[bounds[column] : bounds[column + 1]] for column in columns]
+        hashes = hash_values(canonical_forms(pa.concat_arrays(parts), notation), value_hash)
+        ends = np.cumsum([*map(len, parts)])[:-1]
+        for column, own in zip(columns, np.split(hashes, ends), strict=True):
+            sketches[column][notation] = np.unique(own)[:size]
     return sketches
 
 

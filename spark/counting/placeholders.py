@@ -83,14 +83,16 @@ def _find(resolved: ColumnAggregate, size: int) -> DistinctValues:
     is_whole = len(values) <= size
     filled = resolved.rows - resolved.nulls
     repeated = known.where(known.counts > 1)
-    if is_whole:
-        # Without all values, nobody knows which of them repeat.
-        is_other = ~np.isin(values.hashes, known.hashes)
-        others = values.where(is_other & (values.counts >= FEWEST_ROWS))
-        # Several values that repeat are groups, such as `Other Africa` and `Other Asia`, and texts
-        # of which each is in one row only may be equal in their normal forms.
-        if len(others) == 1 and len(values) > OTHER_KEYS and not resolved.is_exact:
-            repeated = merge_values([repeated, others])
+    # Without all values, nobody knows which of them repeat. Texts of which each is in one row only
+    # may be equal in their normal forms.
+    if is_whole and len(values) > OTHER_KEYS and not resolved.is_exact:
+        often = values.where(values.counts >= FEWEST_ROWS)
+        # Several values that repeat are groups, such as `Other Africa` and `Other Asia`.
+        if len(often) <= len(known) + 1:
+            others = often.where(~np.isin(often.hashes, known.hashes))
+            repeated = merge_values([repeated, others]) if len(others) == 1 else repeated
+    if not len(repeated):
+        return NO_VALUES
     keys = estimate_distinct(values.hashes, size) - len(repeated)
     rows = filled - int(repeated.counts.sum())
     is_unique = keys == rows if is_whole else keys >= _UNIQUE * rows

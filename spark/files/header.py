@@ -224,15 +224,24 @@ def is_plain_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if not any(map(_DIGIT.search, header)) or not header[0].strip():
         return False
     whole = [row for row in rows if len(row) == len(header)]
+    if len(whole) < _FEWEST_ROWS or len(header) < _FEWEST_CELLS:
+        return False
+    names, has_dates = list[str](), False
     columns = [*zip(header, *whole, strict=True)]
-    if len(whole) < _FEWEST_ROWS or len(columns) < _FEWEST_CELLS:
-        return False
-    names = [name for name, *values in columns if are_numbers(values)]
-    dates = [each for each in columns if _are_dates(each[1:])]
-    if not all(map(is_number, names)) or not all(map(_are_dates, dates)):
-        return False
-    return bool(dates or any(map(_are_codes, columns))) or not _may_be_names(
-        [name.strip() for name in names], len(columns)
+    for name, *values in columns:
+        if are_numbers(values):
+            names.append(name)
+            # A name above numbers or dates tells at once.
+            if not is_number(name):
+                return False
+        elif _are_dates(values):
+            has_dates = True
+            if not _are_dates([name, *values]):
+                return False
+    return (
+        has_dates
+        or any(map(_are_codes, columns))
+        or not _may_be_names([name.strip() for name in names], len(columns))
     )
 
 
