@@ -6,10 +6,10 @@ must agree if all parts are numbers of a dense key.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import chain, islice, product
 
 import numpy as np
 import pyarrow as pa
@@ -122,8 +122,7 @@ def _slots(column: int, profile: ColumnProfile) -> Iterator[_Slot]:
     cells = [*filter(None, map(normal_form, profile.sample))]
     name = str(profile.id)
     start = common_start(cells)
-    for mark in _separators([cell.removeprefix(start) for cell in cells]):
-        elements = dict.fromkeys(each for cell in cells for each in elements_of(cell, mark))
+    for mark, elements in _lists(cells, start):
         yield _Slot(column, CellParts(PartKind.ELEMENTS, name, mark), 0, _some(elements))
     prefix = common_prefix(cells)
     # `Person 17` is a name that happens to have a number.
@@ -157,14 +156,21 @@ def _split_alike(cells: Sequence[str], mark: str) -> list[list[str]]:
     return [each for each in split if len(each) == count]
 
 
-def _separators(cells: Sequence[str]) -> Iterator[str]:
-    """Yield the characters that may separate the elements of lists."""
-    is_bracketed = all(cell[:1] in BRACKETS and cell[-1:] in BRACKETS for cell in cells)
-    in_brackets = "," if any("," in cell for cell in cells) else " "
+def _lists(cells: Sequence[str], start: str) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield the characters that may separate the elements of lists, with the elements.
+
+    What separates others may also be in the `start` of each cell, as in `https://`.
+    """
+    ends = [cell.removeprefix(start) for cell in cells]
+    is_bracketed = all(end[:1] in BRACKETS and end[-1:] in BRACKETS for end in ends)
+    in_brackets = "," if any("," in end for end in ends) else " "
     for mark in in_brackets if is_bracketed else _SEPARATORS:
-        lists = sum(len(elements_of(cell, mark)) > 1 for cell in cells)
-        if is_bracketed or lists >= max(_MIN_LISTS * len(cells), 2):
-            yield mark
+        lists = sum(len(elements_of(end, mark)) > 1 for end in ends)
+        counts = Counter(chain.from_iterable(elements_of(cell, mark) for cell in cells))
+        # `Airways` in each of `AA Airways`, `UA Airways` is a part of names.
+        is_name = mark in _LOOSE and max(counts.values(), default=0) > len(cells) / 2
+        if is_bracketed or (lists >= max(_MIN_LISTS * len(cells), 2) and not is_name):
+            yield mark, counts
 
 
 _Holders = Mapping[_Slot, Sequence[tuple[int, float]]]

@@ -139,7 +139,7 @@ def part_comparisons(
     words = parts.words
     match parts.kind:
         case PartKind.ELEMENTS:
-            own = _quoted(parts.mark)
+            own = _quoted(dialect, parts.mark)
             for text, element in (
                 ("{x}", "{x}"),
                 (_without_brackets(dialect, parts.mark), "NULLIF({t}, '')"),
@@ -147,7 +147,7 @@ def part_comparisons(
                 templates = f"CONCAT({own}, {text}, {own})", f"CONCAT({own}, {element}, {own})"
                 yield ListComparison(words=words, templates=(templates,), dialect=dialect)
         case PartKind.NUMBER | PartKind.TEXT:
-            start, length = _quoted(parts.mark), len(parts.mark)
+            start, length = _quoted(dialect, parts.mark), len(parts.mark)
             is_number = parts.kind is PartKind.NUMBER
             plain = dialect.without_zeros if is_number else "NULLIF({t}, '')"
             rest = plain.replace("{t}", f"SUBSTR({{t}}, {length + 1})")
@@ -166,16 +166,17 @@ def part_comparisons(
                 )
 
 
-def _quoted(mark: str) -> str:
-    return "'" + mark.replace("'", "''").replace("{", "{{").replace("}", "}}") + "'"
+def _quoted(dialect: SqlDialect, text: str) -> str:
+    """Write a text as a part of a template."""
+    return dialect.write(exp.Literal.string(text)).replace("{", "{{").replace("}", "}}")
 
 
 def _without_brackets(dialect: SqlDialect, mark: str) -> str:
     """Return a template of a list without brackets, quotes, and spaces beside its marks."""
-    own = _quoted(mark)
+    own = _quoted(dialect, mark)
     text = dialect.without(BRACKETS + QUOTES).removeprefix("NULLIF(").removesuffix(", '')")
     for spaced in (f"{mark} ", f" {mark}"):
-        text = f"REPLACE({text}, {_quoted(spaced)}, {own})"
+        text = f"REPLACE({text}, {_quoted(dialect, spaced)}, {own})"
     return text
 
 
@@ -233,11 +234,11 @@ def _with_plain(dialect: SqlDialect, characters: AbstractSet[str], form: ValueFo
     text = dialect.composed
     single = {each: plain for each, plain in special.items() if len(each) == len(plain) == 1}
     if dialect.translates and len(single) > 1:
-        both = map(_quoted, map("".join, zip(*single.items(), strict=True)))
-        text = f"TRANSLATE({text}, {', '.join(both)})"
+        both = map("".join, zip(*single.items(), strict=True))
+        text = f"TRANSLATE({text}, {', '.join(_quoted(dialect, each) for each in both)})"
         special = {each: plain for each, plain in special.items() if each not in single}
     for each, plain in special.items():
-        text = f"REPLACE({text}, {_quoted(each)}, {_quoted(plain)})"
+        text = f"REPLACE({text}, {_quoted(dialect, each)}, {_quoted(dialect, plain)})"
     # Unusual spaces may stand around a value, too.
     return f"TRIM({text})" if " " in spellings.values() else text
 

@@ -279,6 +279,11 @@ def with_lone_quotes(head: str, dialect: Dialect) -> Rewrite | None:
     if not any(line.count(quote) % 2 for line in lines):
         return None
     width = len(read_header(head, dialect))
+    with suppress(csv.Error):
+        # A quote that ends where a field does is meant to, whatever the lines in it look like.
+        for _ in csv.reader(io.StringIO(head, newline=""), strict=True, **csv_options(dialect)):
+            pass
+        return None
 
     def mended_line(found: re.Match[str]) -> str:
         line = found[0]

@@ -239,7 +239,7 @@ def test_spark(notation: Notation, spark: SparkSession, check: Callable[..., Non
     try:
         for name, values in zip(names, WRITTEN[notation], strict=True):
             listed = ", ".join(
-                f"('{value}')" for value in (each.replace("'", "''") for each in values)
+                f"('{value}')" for value in (each.replace("'", r"\'") for each in values)
             )
             spark.sql(f"CREATE TABLE {name} USING parquet AS SELECT * FROM VALUES {listed} AS t(x)")
         columns = {table.id: ["x"] for table in tables}

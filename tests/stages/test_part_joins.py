@@ -229,3 +229,12 @@ def test_numbered_names_are_no_keys(tmp_path: Path) -> None:
         "members": {"member_name": [f"Person {each}" for each in DENSE]},
     }
     assert found(tmp_path, frames) == []
+
+
+def test_a_word_in_each_cell_is_no_element_of_lists(tmp_path: Path) -> None:
+    frames: Frames = {
+        "airlines": {"carrier": TAGS, "name": [f"{tag} Airways" for tag in TAGS]},
+        "delays": {"carrier": TAGS[::2], "minutes": [at * 11 % 97 for at in range(30)]},
+    }
+    [record] = found(tmp_path, frames)
+    assert record["left_column"] == record["right_column"] == "carrier"
