@@ -242,7 +242,7 @@ def _type_of(
     """Return the type of a column, whatever its values look like one by one."""
     if notation is Notation.EXACT or _holds_codes(aggregate):
         return DataType.TEXT
-    if notation in {Notation.EXPONENT, Notation.BEFORE_POINT}:
+    if notation is Notation.EXPONENT or notation is Notation.BEFORE_POINT:
         numbers = [canonical_form(normal_form(value), notation) for value in sample]
         if not any("." in number for number in numbers):
             return DataType.INTEGER

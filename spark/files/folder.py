@@ -69,7 +69,7 @@ def read_folder(
 
 def _open_in_any_case(file: File, names: Sequence[str], open_file: OpenFile) -> TableStream:
     """Open a file to read some columns, also if it writes their names in another case."""
-    found = 0
+    stream, found = None, 0
     with suppress(TableError):  # without any of these names, or unreadable
         stream = open_file(file, names)
         found = len(readable_paths(stream.columns))
@@ -78,8 +78,10 @@ def _open_in_any_case(file: File, names: Sequence[str], open_file: OpenFile) -> 
     whole, folded = open_file(file, None), {name.casefold() for name in names}
     whole.batches.close()
     alike = [path for path in readable_paths(whole.columns) if path.casefold() in folded]
-    if found and len(alike) == found:
+    if stream and len(alike) == found:
         return stream
+    if stream:
+        stream.batches.close()
     return open_file(file, alike or names)
 
 
