@@ -33,6 +33,7 @@ general one reads what no other does."""
 _ROUNDING = 1e-9
 _OWN_SHARE = 0.03
 """Minimum share of a column's values that its notation reads itself."""
+_FEWEST_THOUSANDS = 3
 TRUTHS = 2
 """Number of distinct values that a column of truth words, such as `yes` and `no`, must have.
 Constant columns are not converted."""
@@ -90,6 +91,8 @@ def notation_of(
         (<Notation.DAY_FIRST: 'day first'>, None)
         >>> notation_of(["1.234,50", "7"]), notation_of(["1.234", "5.678"])
         (<Notation.COMMA: 'decimal comma'>, None)
+        >>> notation_of(["1,234", "999", "56,789", "2,000"]), notation_of(["1,234", "56,789"])
+        (<Notation.POINT: 'decimal point'>, None)
         >>> notation_of(["ja", "nein"]), notation_of(["ja", "nein", "no"])
         (<Notation.TRUTH_WORDS: 'truth words'>, None)
     """
@@ -100,11 +103,22 @@ def notation_of(
             for other, its in shares.items()
             if other is not notation and other.form is notation.form and its >= share
         ]
-        if all(
+        is_meant = all(
             share == shares[other] and _agree(values, notation, other) for other in rivals
-        ) and _changes(values, notation):
+        ) or (notation is Notation.POINT and _are_thousands(values))
+        if is_meant and _changes(values, notation):
             return notation
     return None
+
+
+_THOUSANDS, _HUNDREDS = re.compile("-?[1-9][0-9]{0,2}(?:,[0-9]{3})+"), re.compile("-?[0-9]{1,3}")
+
+
+def _are_thousands(values: Iterable[str]) -> bool:
+    """Return whether numbers have commas between thousands, and none below a thousand has one."""
+    # Decimals would not all have three digits, and some be less than one.
+    with_comma = [value for value in values if not _HUNDREDS.fullmatch(value)]
+    return len(with_comma) >= _FEWEST_THOUSANDS and all(map(_THOUSANDS.fullmatch, with_comma))
 
 
 def best_shares(

@@ -115,6 +115,8 @@ def test_words_for_false_are_false(word: str) -> None:
         (["12.50", "13.99"], Notation.POINT),
         (["12.5", "13.99"], None),
         (["1,234", "1,234,567"], Notation.POINT),
+        (["1,234", "999", "12,345", "8,000"], Notation.POINT),
+        (["0,125", "12,345", "8,000", "7"], Notation.COMMA),
         (["1.234", "1.234.567"], Notation.COMMA),
         (["12,5", "7"], Notation.COMMA),
         (["1,234", "5,678"], None),
