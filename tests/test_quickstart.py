@@ -12,6 +12,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,16 +92,21 @@ def test_most_known_joins_are_among_the_first_five(run: Run) -> None:
     suggestions = dict(suggested(run))
     with KNOWN.open(newline="") as file:
         known = list(csv.DictReader(file))
+    alike = defaultdict[str, set[str]](set)
+    for join in known:
+        for end in ("query", "candidate"):
+            alike[join["family"]].add(urn(join[f"{end}_table"], join[f"{end}_column"]))
     misses = []
     for join in known:
         query = urn(join["query_table"], join["query_column"])
         candidate = urn(join["candidate_table"], join["candidate_column"])
-        if candidate not in suggestions.get(query, [])[:5]:
+        first = suggestions.get(query, [])[:5]
+        # Many columns have more than five right answers, so some known ones come later.
+        if candidate not in first and not alike[join["family"]].issuperset(first):
             misses.append("missed: {} {} -> {} {} ({})".format(*join.values()))
     print(*misses, sep="\n")  # noqa: T201 (shows which joins were missed)
     assert len(known) >= 40
-    # Many columns have more than five right answers, so some known ones come later.
-    assert len(misses) <= 10
+    assert len(misses) <= 6
 
 
 def test_it_ends_in_time(run: Run) -> None:
