@@ -141,7 +141,7 @@ def find_copies(lake: Lake, views: Collection[TableId] = ()) -> Copies:
     names = [stem for stem, _ in stems]
     are_views = [table in views for table in lake.tables]
     partly = finder.partly_alike(names, marks, are_views)
-    found = _united([*finder.equal(), *finder.alike(names), *partly])
+    found = _united([*finder.equal(), *finder.alike(names, marks), *partly])
     return Copies(lake, tuple(tuple(sorted(group, key=standing)) for group in found))
 
 
@@ -186,7 +186,7 @@ class _Finder:
                 groups[values, self.rows(table)].append(table)
         yield from (group for group in groups.values() if len(group) > 1)
 
-    def alike(self, stems: Sequence[str]) -> Iterator[list[int]]:
+    def alike(self, stems: Sequence[str], marks: Sequence[int]) -> Iterator[list[int]]:
         """Yield pairs of tables that have nearly the same content, and names of one stem."""
         groups = defaultdict[object, list[int]](list)
         for table, own in enumerate(self._columns):
@@ -194,7 +194,8 @@ class _Finder:
                 groups[stems[table], frozenset(own)].append(table)
         for group in groups.values():
             for one, other in combinations(group[:_MOST], 2):
-                if self._are_alike(one, other):
+                is_marked = marks[one] != marks[other]
+                if self._are_alike(one, other) or (is_marked and self._are_the_same(one, other)):
                     yield [one, other]
 
     def partly_alike(
@@ -238,6 +239,12 @@ class _Finder:
                 if unique >= _UNIQUE and shares[-1] < _ALIKE:
                     return False
         return bool(shares) and sum(shares) >= _ALIKE * len(shares)
+
+    def _are_the_same(self, one: int, other: int) -> bool:
+        """Return whether tables have the same values in each column, also in those that count."""
+        left, profiles = self._columns[one], self.lake.profiles
+        pairs = [(left[path], right) for path, right in self._columns[other].items()]
+        return all(_overlap(profiles[left], profiles[right]) >= _ALIKE for left, right in pairs)
 
 
 def _overlap(left: ColumnProfile, right: ColumnProfile) -> float:

@@ -66,6 +66,16 @@ def test_others_join_the_original_in_their_folder(tmp_path: Path) -> None:
     assert "stg_firms.csv has the content of firms.csv" in page.read_text()
 
 
+def test_a_marked_copy_may_hold_nothing_but_numbers_that_count(tmp_path: Path) -> None:
+    rows = [f"{at},{3 + at % 2}\n" for at in range(1, 401)]
+    whole, part, other = (
+        "order_id,order_status\n" + "".join(own) for own in (rows, rows[:300], rows[200:])
+    )
+    _, joins, told = find(tmp_path, {"orders.csv": whole, "orders (1).csv": part, "x.csv": other})
+    assert told == {"orders (1).csv has the content of orders.csv"}
+    assert not {pair for pair in joins if "orders (1).csv.order_status" in pair}
+
+
 def test_a_copy_alone_in_a_folder_joins_nothing(tmp_path: Path) -> None:
     files = {"a/firms.csv": FIRMS, "b/firms.csv": FIRMS, "b/deals.csv": DEALS, "c/all.csv": FIRMS}
     found, joins, told = find(tmp_path, files)
