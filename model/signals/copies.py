@@ -225,9 +225,7 @@ class _Finder:
 
     def _are_alike(self, one: int, other: int) -> bool:
         """Return whether a table has the values of another one, which may have fewer columns."""
-        left = self._columns[one]
-        pairs = [(left[path], right) for path, right in self._columns[other].items()]
-        sketches = self.lake.sketches
+        pairs, sketches = self._pairs(one, other), self.lake.sketches
         if all(sketches[left] == sketches[right] for left, right in pairs):
             return True
         shares = []
@@ -242,9 +240,13 @@ class _Finder:
 
     def _are_the_same(self, one: int, other: int) -> bool:
         """Return whether tables have the same values in each column, also in those that count."""
-        left, profiles = self._columns[one], self.lake.profiles
-        pairs = [(left[path], right) for path, right in self._columns[other].items()]
+        profiles, pairs = self.lake.profiles, self._pairs(one, other)
         return all(_overlap(profiles[left], profiles[right]) >= _ALIKE for left, right in pairs)
+
+    def _pairs(self, one: int, other: int) -> list[tuple[int, int]]:
+        """Pair each column of the second table with that of the same name in the first one."""
+        left = self._columns[one]
+        return [(left[path], right) for path, right in self._columns[other].items()]
 
 
 def _overlap(left: ColumnProfile, right: ColumnProfile) -> float:
