@@ -7,12 +7,13 @@ table is called after its newest file, since a catalog may know the files, but n
 If files repeat the keys of one another with mostly the same values, each is a state of the whole
 table, and the newest one is the table. If the other values differ, files that are only numbered or
 in different folders are tables of their own; the values of several times are one table.
+Numbered lists of codes are tables of their own, too.
 """
 
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -21,6 +22,14 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import PurePosixPath
 
+from datahub_hyperjoin.catalog.file_rows import (
+    LEAST_SHARE,
+    FirstRows,
+    are_measured_again,
+    seem_parts,
+    share_keys,
+    share_of_same_values,
+)
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import File, Folder, ListedFile
 from datahub_hyperjoin.progress import Warn
@@ -64,6 +73,11 @@ _CLOCK = re.compile("[0-2][0-9][0-5][0-9](?:[0-5][0-9])?")
 _TIME = re.compile(r"(?:19|20)\d{2}(?:\d{2}){0,5}|18\d{2}|1[4-9]\d{8}(?:\d{3})?")
 """A year, or digits such as 202401, 20240131 and 202401311200; seconds or milliseconds since 1970.
 """
+_PART = re.compile(
+    r"(?<![a-z])(?:part|chunk|shard|split|batch|page|teil|parte)[ _-]?$|of[ _-]$", re.IGNORECASE
+)
+"""The word before a number that makes it a part."""
+_SHORT_YEAR = re.compile("[0-4][0-9]")
 _SURE = 3
 """Minimum number of files whose numbers tell that they are parts wherever these begin."""
 _PADDED = re.compile("0[0-9]{5,}")
@@ -71,10 +85,6 @@ _MOST_HEADERS = 32
 """Maximum number of files of a series whose columns are compared, unless these differ."""
 _MOST_ROWS = 500
 """Number of rows of two files that are compared."""
-_FEWEST_KEYS = 3
-_BY_CHANCE = 10
-_LEAST_SHARE = 0.5
-"""Minimum share of keys that two states of a table have in common, and of their equal values."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +266,18 @@ def _follow_unit(names: Sequence[str], found: Sequence[Sequence[re.Match[str]]],
     )
 
 
+def _are_short_years(members: Sequence[_Member]) -> bool:
+    """Return whether each varying number has two digits, and the first is a late one."""
+    numbers = [part for member in members for part in member.varying]
+    return all(map(_SHORT_YEAR.fullmatch, numbers)) and min(map(int, numbers)) >= _SURE
+
+
+def _are_called_parts(members: Sequence[_Member]) -> bool:
+    """Return whether the names say that files are parts."""
+    name = members[0].path
+    return any(_PART.search(name[: found.start()]) for found in _VARIES.finditer(name))
+
+
 def _may_be_parts(members: Sequence[_Member], kinds: int) -> bool:
     """Return whether numbered members, of so many kinds of columns, may be parts of a table."""
     names = [PurePosixPath(own.path).name.partition(".")[0] for own in members]
@@ -297,7 +319,7 @@ def _with_added(groups: dict[_Columns, list[_Member]]) -> dict[_Columns, list[_M
     united: dict[_Columns, list[_Member]] = {}
     for columns, members in sorted(groups.items(), key=lambda own: own[1][-1].order, reverse=True):
         later = next((each for each in united if columns <= each), None)
-        if later and len(columns) >= _LEAST_SHARE * len(later):
+        if later and len(columns) >= LEAST_SHARE * len(later):
             united[later] = sorted([*members, *united[later]], key=lambda member: member.order)
         else:
             united[columns] = members
@@ -321,12 +343,10 @@ def _as_one(
     newest = members[-1]
     span = f"{members[0].table.id} to {newest.table.id}"
     older = tuple(member.table.id for member in members[:-1])
-    rows = [_first_rows(member) for member in members[-2:]]
-    same = _share_of_same_values(*rows) if all(rows) else None
-    are_states = same is not None and same >= _LEAST_SHARE
-    # The same numbers of unlike things; of times, they are one thing's values at several times.
-    are_apart = kind is _Kind.PARTS or len({member.folder for member in members}) > 1
-    if are_apart and not are_states and all(rows) and (same is not None or _share_keys(*rows)):
+    rows = [_first_rows(member) for member in members[-_SURE:]]
+    same = share_of_same_values(*rows[-2:]) if all(rows) else None
+    are_states = same is not None and same >= LEAST_SHARE
+    if all(rows) and not are_states and _are_apart(members, kind, rows):
         return None
     if are_states:
         warn(
@@ -351,6 +371,19 @@ def _as_one(
         members=older,
         state=sha256(repr(states).encode()).hexdigest() if all(states) else "",
     )
+
+
+def _are_apart(members: Sequence[_Member], kind: _Kind, rows: Sequence[FirstRows]) -> bool:
+    """Return whether files are tables of their own, by the first rows of the last of them."""
+    # The same numbers of unlike things; of times, they are one thing's values at several times.
+    may_repeat = kind is _Kind.TIMES and len({member.folder for member in members}) == 1
+    if may_repeat:
+        return False
+    later = rows[-2:]
+    if share_of_same_values(*later) is not None or share_keys(*later):
+        may_be_years = kind is _Kind.TIMES or _are_short_years(members)
+        return not (may_be_years and are_measured_again(*later))
+    return kind is _Kind.PARTS and not _are_called_parts(members) and not seem_parts(rows)
 
 
 def _title(member: _Member) -> str:
@@ -406,39 +439,6 @@ def _count_common(rows: Sequence[Sequence[str]]) -> int:
     """Count the items with which all rows begin."""
     same = itertools.takewhile(lambda items: len({*items}) == 1, zip(*rows, strict=False))
     return len([*same])
-
-
-_Rows = Sequence[Mapping[str, object]]
-
-
-def _share_keys(first: _Rows, second: _Rows) -> bool:
-    """Return whether a column of one file has keys, of which the other file has many."""
-    for column in first[0]:
-        for own, other in ((first, second), (second, first)):
-            keys, found = ({row.get(column) for row in each} for each in (own, other))
-            # Of as many rows with values by chance, at least five pairs would have equal ones.
-            if len(keys) == len(own) and len(own) * len(keys & found) > _BY_CHANCE * len(found):
-                return True
-    return False
-
-
-def _share_of_same_values(*rows: _Rows) -> float | None:
-    """Return how many values are equal in rows of equal keys; None if keys do not repeat."""
-    shares = []
-    for column in rows[0][0]:
-        keyed = [{row.get(column): row for row in each} for each in rows]
-        if any(len(keys) < len(each) for keys, each in zip(keyed, rows, strict=True)):
-            continue
-        shared = keyed[0].keys() & keyed[1].keys()
-        if len(shared) >= max(_FEWEST_KEYS, _LEAST_SHARE * len(rows[0])):
-            same = [
-                keyed[0][key][name] == keyed[1][key].get(name)
-                for key in shared
-                for name in rows[0][0]
-                if name != column
-            ]
-            shares.append(sum(same) / len(same) if same else 1.0)
-    return max(shares, default=None)
 
 
 def _first_rows(member: _Member) -> list[dict[str, object]]:

@@ -1,5 +1,6 @@
 """Test which files are one table, and which are tables of their own."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -198,6 +199,93 @@ def test_an_excluded_file_is_no_part_of_a_table(tmp_path: Path, year: int) -> No
         True,
         False,
     )
+
+
+LISTS = {
+    "letters": (["A,Active", "I,Inactive"], ["DE,Germany", "FR,France", "IT,Italy"]),
+    "as long": (["NEW,New", "PAY,Paid"], ["EUR,Euro", "USD,US Dollar", "CHF,Swiss Franc"]),
+    "prefixes": ([f"S{at:02},Step {'abc'[at]}" for at in range(3)], ["C01,Red", "C02,Blue"]),
+    "far numbers": (["10,Low", "20,High", "30,Top"], ["200,North", "210,South"]),
+    "with flags": (["A,Active,Y", "I,Idle,N", "B,Busy,Y"], ["DE,Germany,N", "FR,France,Y"]),
+    "with an order": (["A,Active,1", "I,Idle,2"], ["DE,Germany,1", "FR,France,2"]),
+    "with one date": (["A,Active,2020-01-01", "I,Idle,2020-01-01"], ["DE,Germany,2020-01-01"]),
+}
+PARTS = {
+    "numbers": (["1,Ada", "2,Bob", "3,Eve"], ["4,Ian", "6,Joe"], ["7,Max"]),
+    "prefixes": (["C-01,Ada", "C-02,Bob"], ["C-73,Ian", "C-90,Joe"]),
+    "codes": (["A1X9,Ada", "Q7B2,Bob"], ["P4L1,Ian", "B9Z8,Joe"]),
+    "addresses": (["ada@x.org,Ada", "bob@y.org,Bob"], ["ian@x.org,Ian"]),
+    "measures": (["Rome,2800.5", "Oslo,700.25"], ["Bonn,331.5", "Lima,10009"]),
+    "dates": (["Ada,1815-12-10", "Bob,1920-03-04"], ["Ian,1954-11-30"]),
+    "groups": (
+        ["Ada,red", "Bob,blue", "Eve,red", "Kim,green"],
+        ["Ian,blue", "Joe,blue", "Max,red"],
+    ),
+    "sizes": [
+        [f"{'abcdefghijkl'[at]}{each},{each}" for at in range(12)] for each in ("xy", "pq", "rs")
+    ],
+}
+
+
+def write_lists(folder: Path, stem: str, lists: Sequence[Sequence[str]]) -> None:
+    header = ",".join(("code", "label", "other")[: 1 + lists[0][0].count(",")])
+    for at, lines in enumerate(lists):
+        folder.joinpath(f"{stem}{at + 1}.csv").write_text("\n".join((header, *lines, "")))
+
+
+@pytest.mark.parametrize("lists", LISTS.values(), ids=LISTS)
+def test_numbered_lists_of_codes_are_apart(tmp_path: Path, lists: Sequence[Sequence[str]]) -> None:
+    write_lists(tmp_path, "lookup", lists)
+    assert len(scan(tmp_path)[0]) == len(lists)
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
+def test_numbered_files_that_continue_are_one_table(
+    tmp_path: Path, parts: Sequence[Sequence[str]]
+) -> None:
+    write_lists(tmp_path, "list", parts)
+    assert [*scan(tmp_path)[0]] == [f"list{len(parts)}.csv"]
+
+
+@pytest.mark.parametrize("lists", LISTS.values(), ids=LISTS)
+@pytest.mark.parametrize("stem", ["names_part", "names-chunk-"])
+def test_names_may_say_that_files_are_parts(
+    tmp_path: Path, lists: Sequence[Sequence[str]], stem: str
+) -> None:
+    write_lists(tmp_path, stem, lists)
+    assert len(scan(tmp_path)[0]) == 1
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("rain_2022.csv", "rain_2023.csv", "rain_2024.csv"),
+        ("2022/rain.csv", "2023/rain.csv", "2024/rain.csv"),
+        ("rain_22.csv", "rain_23.csv", "rain_24.csv"),
+    ],
+)
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_labels_with_a_measure_of_each_year_are_one_table(
+    tmp_path: Path, names: Sequence[str], *, is_measured: bool
+) -> None:
+    for at, name in enumerate(names):
+        tmp_path.joinpath(name).parent.mkdir(exist_ok=True)
+        values = [str(place * 7 % 11 + 13 * at) for place in range(9)]
+        lines = (
+            f"Place {'abcdefghi'[place]},{value if is_measured else f'Team {value}'}\n"
+            for place, value in enumerate(values)
+        )
+        tmp_path.joinpath(name).write_text("place,value\n" + "".join(lines))
+    is_one = is_measured or names[0] == "rain_2022.csv"
+    assert len(scan(tmp_path)[0]) == (1 if is_one else 3)
+
+
+@pytest.mark.parametrize("first", [1, 100])
+def test_numbered_measures_of_the_same_labels_are_apart(tmp_path: Path, first: int) -> None:
+    for at in range(first, first + 4):
+        lines = (f"{place},{len(place) * at}\n" for place in ("Rome", "Bonn", "Utrecht", "Lima"))
+        tmp_path.joinpath(f"B{at}.csv").write_text("place,value\n" + "".join(lines))
+    assert len(scan(tmp_path)[0]) == 4
 
 
 def test_folders_that_spark_wrote_are_a_series(tmp_path: Path) -> None:
