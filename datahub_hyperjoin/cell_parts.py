@@ -1,8 +1,9 @@
-"""Joins by parts of cells: elements of lists, numbers behind a prefix, and columns put together.
+"""Joins by parts of cells, and by ids of a type.
 
 In a normal form and in every value form, a cell is one value. Here it holds several values, or a
 value with something around it: `a;b;c` lists three tags, `CUST-00042` is customer 42, and `US-CA`
-holds a country and a state. A join says in words what is done, and everything else reads the words.
+holds a country and a state. Or a cell is an id of a table that the type beside it names. A join
+says in words what is done, and everything else reads the words.
 """
 
 import re
@@ -27,6 +28,9 @@ class PartKind(Enum):
     JOINED = "{column} and other columns joined by {mark}"
     """The columns of the other table, which one cell holds with a mark between them."""
 
+    OF_TYPE = "{column} in rows of type {mark}"
+    """The ids in the rows in which another column has a type, which names the other table."""
+
 
 _WORDS = {
     kind: re.compile(
@@ -49,7 +53,7 @@ class CellParts:
     """The column in words: its table and path."""
 
     mark: str
-    """What separates the parts, or stands before the number."""
+    """What separates the parts or stands before the number, or the type as it is written."""
 
     @property
     def words(self) -> str:

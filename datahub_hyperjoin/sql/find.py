@@ -42,7 +42,13 @@ _PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)
 """The places of ways to compare columns among `comparisons`."""
 _FORM = 2
 """The place of the way that converts values to a form, if they are equal in this form only."""
-_PARTS = {PartKind.ELEMENTS: 1, PartKind.NUMBER: 0, PartKind.TEXT: 0, PartKind.JOINED: 1}
+_PARTS = {
+    PartKind.ELEMENTS: 1,
+    PartKind.NUMBER: 0,
+    PartKind.TEXT: 0,
+    PartKind.JOINED: 1,
+    PartKind.OF_TYPE: 0,
+}
 """The place of the way that takes cells apart, whatever brackets or letters they have."""
 _ENTITIES = frozenset(f"&{name};" for name in ("amp", "lt", "gt", "quot", "nbsp", "#39", "apos"))
 _TOLERANCE = 0.02

@@ -129,6 +129,31 @@ class JoinedComparison(Comparison):
         return [(self.dialect.fill(template[0], whole), self.dialect.fill(template[1], glued))]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonOfType(Comparison):
+    """A way to compare ids with a key in the rows of one type."""
+
+    type: str
+    """The type, as it is written."""
+
+    def expressions(self, columns: Sequence[_Equal]) -> list[_Equal]:
+        """Return the ids in the rows of the type, which are null in others, and the key."""
+        (first, second), (kind, _) = columns
+        [template] = self.templates
+        of_type = exp.EQ(this=kind, expression=exp.Literal.string(self.type))
+        ids = exp.Case().when(of_type, self.dialect.fill(template[0], first))
+        return [(ids, self.dialect.fill(template[1], second))]
+
+    def condition(self, pairs: Sequence[_Equal]) -> exp.Condition:
+        """Return the condition that the ids are of the type and equal to the key."""
+        [(ids, key)] = pairs
+        if isinstance(ids, exp.Case):
+            [when] = ids.args["ifs"]
+            return exp.and_(when.this, exp.EQ(this=when.args["true"], expression=key))
+        # Counted groups are of the type already.
+        return exp.EQ(this=ids, expression=key)
+
+
 def part_comparisons(
     dialect: SqlDialect, parts: CellParts, *, is_first: bool, pairs: int
 ) -> Iterator[Comparison]:
@@ -163,6 +188,11 @@ def part_comparisons(
                     templates=((same, same),) * pairs,
                     dialect=dialect,
                     mark=parts.mark,
+                )
+        case PartKind.OF_TYPE:
+            for same in ("{x}", dialect.text, "NULLIF({t}, '')", dialect.spelled):
+                yield ComparisonOfType(
+                    words=words, templates=((same, same),), dialect=dialect, type=parts.mark
                 )
 
 

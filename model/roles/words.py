@@ -32,6 +32,9 @@ _LABELS = frozenset(
         ],
     )
 )
+TYPE_WORDS = frozenset(["type", "typ", "kind", "class", "model", "table", "entity"])
+"""Stems that mark a column of types."""
+
 _GLUED = ("amount", "lineno", "qty", "quantity", "seqno", "sortorder")
 """Endings of such names without separators, such as `MOVEMENTQTY`."""
 

@@ -1,4 +1,4 @@
-"""Verify joins by parts of cells on all rows of both tables."""
+"""Verify joins by parts of cells and by ids of a type on all rows of both tables."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -42,7 +42,7 @@ def verify_parts(
     found = iter(counter.count(tables, pairs, texts=texts, synonyms={}))
     counted = zip(wanted, zip(found, found, strict=True), strict=True)
     return {
-        one: _evidence(one[1], in_parts, as_written)
+        one: _evidence(*one, in_parts, as_written)
         for one, (in_parts, as_written) in counted
         if in_parts and as_written
     }
@@ -59,14 +59,19 @@ def _ends(pairs: ColumnPairs, parts: CellParts) -> Iterator[tuple[Counted, Count
         case PartKind.JOINED:
             paths = tuple(each.path for _, each in pairs)
             yield (column, ""), (other.table, ColumnTuple(paths, glue=parts.mark))
+        case PartKind.OF_TYPE:
+            paths = tuple(each.path for each, _ in pairs)
+            yield (column.table, ColumnTuple(paths, of_type=parts.mark)), (other, "")
     yield (column, ""), (other, "")
 
 
-def _evidence(parts: CellParts, in_parts: CountedPair, as_written: CountedPair) -> Evidence:
+def _evidence(
+    pairs: ColumnPairs, parts: CellParts, in_parts: CountedPair, as_written: CountedPair
+) -> Evidence:
     evidence = replace(
         in_parts.evidence,
         compared_as=parts.words,
-        rows_as_written=0 if parts.kind is PartKind.JOINED else as_written.both.joined,
+        rows_as_written=0 if len(pairs) > 1 else as_written.both.joined,
     )
     if parts.kind is not PartKind.ELEMENTS:
         return evidence

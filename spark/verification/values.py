@@ -73,6 +73,10 @@ class ColumnTuple:
     """What stands between the values of a row in a cell that holds them all; empty if no cell
     does."""
 
+    of_type: str = ""
+    """What the last column must hold, as it is written, in the rows whose other value counts; the
+    last column is then no part of the tuple."""
+
 
 class HashedColumn(NamedTuple):
     """The hashes of a column's values, row by row."""
@@ -141,20 +145,28 @@ def _count_tuples(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str], *, seed: int
 ) -> Iterator[tuple[ColumnTuple, DistinctValues]]:
     """For each tuple of columns, count the distinct combinations of values in a batch of rows."""
-    apart = [each for each in tuples if not each.glue]
+    apart = [each for each in tuples if not each.glue and not each.of_type]
     columns = hash_columns(batch, {path for each in apart for path in each.paths}, texts)
     for each in tuples:
-        if each.glue and {*batch.schema.names} >= {*each.paths}:
-            cells = [texts_of(batch.column(path)) for path in each.paths]
-            glued, is_filled = hash_rows(
-                pc.binary_join_element_wise(*cells, each.glue), is_text=True
-            )
-            hashes, counts = np.unique(glued[is_filled], return_counts=True)
-            yield each, DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
-        elif columns.keys() >= {*each.paths}:
+        if not {*batch.schema.names} >= {*each.paths}:
+            continue
+        if each.glue or each.of_type:
+            is_text = bool(each.glue) or each.paths[0] in texts
+            of_all, is_filled = hash_rows(_cells(batch, each), is_text=is_text)
+            of_rows = of_all[is_filled]
+        else:
             of_rows = hash_tuples((columns[path] for path in each.paths), each.shuffled, seed)
-            hashes, counts = np.unique(of_rows, return_counts=True)
-            yield each, DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
+        hashes, counts = np.unique(of_rows, return_counts=True)
+        yield each, DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
+
+
+def _cells(batch: pa.RecordBatch, columns: ColumnTuple) -> pa.Array:
+    """Return the cells that are compared instead of tuples."""
+    if columns.glue:
+        cells = (texts_of(batch.column(path)) for path in columns.paths)
+        return pc.binary_join_element_wise(*cells, columns.glue)
+    ids, types = (batch.column(path) for path in columns.paths)
+    return ids.filter(pc.equal(texts_of(types), columns.of_type))
 
 
 _WITHOUT = "without:"
@@ -211,8 +223,8 @@ def _name_of_column(path: str, kind: str) -> str:
 
 def _name_of_tuple(columns: ColumnTuple, texts: Collection[str]) -> str:
     """Name the values of a column tuple."""
-    read = (columns.shuffled, columns.glue) if columns.glue else columns.shuffled
-    return json.dumps([columns.paths, read, sorted({*columns.paths} & {*texts})])
+    how = columns.shuffled, columns.glue, columns.of_type
+    return json.dumps([columns.paths, how, sorted({*columns.paths} & {*texts})])
 
 
 def value_files(config: ProfileConfig, tables: Sequence[Table]) -> dict[TableId, Path]:

@@ -1,5 +1,6 @@
 """Joins by parts of cells, found in small lakes, with their SQL run on the data."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pandas as pd
 import pytest
 
 from datahub_hyperjoin import find_joins
+from datahub_hyperjoin.decision_file import WrittenDecision
 from datahub_hyperjoin.discovery.records import JoinRecord
+from datahub_hyperjoin.joins import Verdict
 
 TAGS = [f"tag{number:03}" for number in range(60)]
 SPARSE, DENSE = [*range(3, 600, 4)], [*range(1, 151)]
@@ -238,3 +241,102 @@ def test_a_word_in_each_cell_is_no_element_of_lists(tmp_path: Path) -> None:
     }
     [record] = found(tmp_path, frames)
     assert record["left_column"] == record["right_column"] == "carrier"
+
+
+PHOTOS, POSTS = [*range(1, 61)], [*range(1, 91)]
+
+
+def comments(
+    types: Sequence[str], *, kind: str = "commentable_type", ids: str = "commentable_id"
+) -> Frames:
+    """Return comments on posts, photos and, in every tenth row, on something without a table."""
+    photo, post, other = types
+    owners = [
+        (other, at * 13 % 400)
+        if at % 10 == 0
+        else (post, POSTS[at * 7 % 90])
+        if at % 3
+        else (photo, PHOTOS[at * 11 % 60])
+        for at in range(300)
+    ]
+    return {
+        "comments": {
+            "id": range(1, 301),
+            kind: [owner for owner, _ in owners],
+            ids: [number for _, number in owners],
+            "stars": [at * 37 % 5 for at in range(300)],
+        },
+        "photos": {"id": PHOTOS, "width": [at * 7 % 19 * 40 for at in range(60)]},
+        "posts": {"id": POSTS, "length": [at * 11 % 23 * 30 for at in range(90)]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("types", "names"),
+    [
+        (("Photo", "Post", "Album"), ("commentable_type", "commentable_id")),
+        (("photos", "posts", "albums"), ("entity", "entity_id")),
+        (
+            ("App\\Models\\Photo", "App\\Models\\Post", "App\\Models\\Album"),
+            ("owner_type", "owner"),
+        ),
+        (("Blog::Photo", "Blog::Post", "Blog::Album"), ("content_type", "object_id")),
+        (("photo", "post", "album"), ("sourceKind", "sourceKey")),
+        (("shop.photos", "shop.posts", "shop.albums"), ("ref_table", "ref_id")),
+    ],
+)
+def test_ids_of_a_type_refer_to_its_table(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    types: tuple[str, str, str],
+    names: tuple[str, str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kind, ids = names
+    frames = comments(types, kind=kind, ids=ids)
+    records = found(tmp_path, frames)
+    written = Counter(map(str, frames["comments"][kind]))
+    for record, table, of_type in zip(records, ("photos", "posts"), types, strict=False):
+        assert (record["left_column"], record["right_column"]) == (
+            f'["{ids}", "{kind}"]',
+            '["id", "id"]',
+        )
+        assert (record["right_table"], record["role"]) == (f"{table}.csv", "reference")
+        assert record["compared_as"] == f"comments.csv.{ids} in rows of type {of_type}"
+        assert record["rows"] == rows_of(record) == written[of_type]
+    assert len(records) == 2
+    # Nobody is told a type that names no table.
+    assert types[-1] not in str(records)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ids"),
+    [("status_type", "commentable_id"), ("commentable_type", "stars_of_reader")],
+)
+def test_a_type_completes_no_other_ids(tmp_path: Path, kind: str, ids: str) -> None:
+    records = found(tmp_path, comments(("Photo", "Post", "Album"), kind=kind, ids=ids))
+    assert not any(record["compared_as"] for record in records)
+
+
+def test_people_decide_about_ids_with_and_without_their_type() -> None:
+    lake = {
+        name: pd.DataFrame(columns)
+        for name, columns in comments(("Photo", "Post", "Album")).items()
+    }
+    result = find_joins(lake, sql=False)
+    of_photos, of_posts = result.joins
+    result.reject(of_photos)
+    assert find_joins(lake, sql=False, decisions=result.decisions).joins == (of_posts,)
+    without_type = WrittenDecision(
+        left_table="comments",
+        left_columns=("commentable_id",),
+        right_table="posts",
+        right_columns=("id",),
+        verdict=Verdict.ACCEPTED,
+    )
+    [join] = find_joins(lake, sql=False, decisions=[*result.decisions, without_type]).joins
+    assert (join.further, join.referenced, join.catalog.verdict) == (
+        (),
+        of_posts.referenced,
+        Verdict.ACCEPTED,
+    )
