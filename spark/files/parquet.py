@@ -1,8 +1,10 @@
 """Read Parquet files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from datahub_hyperjoin.locations import File
@@ -31,6 +33,8 @@ _BATCH_CELLS = 1 << 22
 _CONTENT_BYTES = 1 << 10
 """Mean size of the values of a column of bytes from which they are contents, such as images, and
 too large to be read in search of keys."""
+VALUES_LOOKED_AT = 1 << 10
+"""Number of values of a column of bytes that tell whether these are text."""
 
 
 class Parquet(FileFormat):
@@ -58,6 +62,13 @@ class Parquet(FileFormat):
             metadata = opened.metadata
         return [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
 
+    def duckdb_calls_of(self, file: File) -> Iterator[DuckDbCall]:
+        """See `FileFormat.duckdb_calls_of`."""
+        with _opened(file) as opened:
+            has_texts = _texts_as_bytes(opened)
+        for call in self.plain_duckdb_calls:
+            yield replace(call, options={"binary_as_string": True}) if has_texts else call
+
 
 def _opened(file: File) -> pq.ParquetFile:
     with translate_read_errors():
@@ -65,13 +76,45 @@ def _opened(file: File) -> pq.ParquetFile:
 
 
 def _read(file: pq.ParquetFile, paths: Paths, groups: range) -> TableStream:
-    columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
+    texts = _texts_as_bytes(file)
+    columns, notes = choose_columns(leaf_columns(_with_texts(file.schema_arrow, texts)), paths)
     rows = sum(file.metadata.row_group(group).num_rows for group in groups)
     contents = _long_bytes(file.metadata, columns)
     if contents:
         names = name_some([*map(repr, contents)])
         notes.append(f"bytes not compared, because they are too long for keys: {names}")
-    return TableStream(columns, _batches(file, columns, groups, contents), notes, RowEstimate(rows))
+    batches = _batches(file, columns, groups, unread=contents, texts=texts)
+    return TableStream(columns, batches, notes, RowEstimate(rows))
+
+
+def are_texts(values: pa.Array | pa.ChunkedArray) -> bool:
+    r"""Return whether bytes are text: UTF-8 without control characters.
+
+    >>> are_texts(pa.array([b"Z\xc3\xbcrich", None])), are_texts(pa.array([b"\x01ab"]))
+    (True, False)
+    """
+    try:
+        texts = pc.drop_null(values).cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    controls = pc.match_substring_regex(texts, r"[\x00-\x08\x0e-\x1f\x7f]")
+    return pc.any(controls).as_py() is False  # not of no values
+
+
+def _texts_as_bytes(file: pq.ParquetFile) -> list[str]:
+    """Return the columns of bytes that are texts, which old versions of Impala and Hive wrote."""
+    with translate_read_errors():
+        names = [each.name for each in file.schema_arrow if pa.types.is_binary(each.type)]
+        if not names:
+            return []
+        first = next(file.iter_batches(VALUES_LOOKED_AT, columns=names, use_threads=False), None)
+    return [name for name in names if first and are_texts(first[name])]
+
+
+def _with_texts(schema: pa.Schema, texts: Collection[str]) -> pa.Schema:
+    for name in {*texts}.intersection(schema.names):
+        schema = schema.set(schema.get_field_index(name), pa.field(name, pa.string()))
+    return schema
 
 
 def _long_bytes(metadata: pq.FileMetaData, columns: Iterable[Column]) -> list[str]:
@@ -87,15 +130,22 @@ def _long_bytes(metadata: pq.FileMetaData, columns: Iterable[Column]) -> list[st
 
 
 def _batches(
-    file: pq.ParquetFile, columns: tuple[Column, ...], groups: range, unread: Sequence[str]
+    file: pq.ParquetFile,
+    columns: tuple[Column, ...],
+    groups: range,
+    *,
+    unread: Sequence[str],
+    texts: Collection[str],
 ) -> Batches:
-    """Read the rows; columns in `unread` are null."""
+    """Read the rows; columns in `unread` are null, and the bytes of `texts` are decoded."""
     paths = readable_paths(columns)
     read = [path for path in paths if path not in unread]
     with file, translate_read_errors():
         needed = None if has_made_up_names(file.schema_arrow) else read
         steps = file.iter_batches(STEP_ROWS, groups, columns=needed, use_threads=False)
-        for batch in merge_batches((flatten(step, read) for step in steps), cells=_BATCH_CELLS):
+        # Later bytes that are no text are replaced as in other texts.
+        decoded = (step.cast(_with_texts(step.schema, texts), safe=False) for step in steps)
+        for batch in merge_batches((flatten(step, read) for step in decoded), cells=_BATCH_CELLS):
             nulls = [pa.nulls(len(batch), pa.string())] * len(unread)
             names = [*batch.schema.names, *unread]
             yield pa.RecordBatch.from_arrays([*batch.columns, *nulls], names) if unread else batch

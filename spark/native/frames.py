@@ -34,6 +34,7 @@ from datahub_hyperjoin.spark.errors import (
 )
 from datahub_hyperjoin.spark.files.folder import NULL_PARTITION, partition_keys
 from datahub_hyperjoin.spark.files.formats import format_of
+from datahub_hyperjoin.spark.files.parquet import VALUES_LOOKED_AT, Parquet, are_texts
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.visible import redact
 
@@ -154,10 +155,24 @@ def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
     reader = reader.option("recursiveFileLookup", value=True)
     uri = _spark_uri(location.uri)
     if isinstance(location, File) or not (location.newest or location.has_others):
-        return reader.load(escape_pattern(uri))
+        return _with_texts(location, reader.load(escape_pattern(uri)))
     files = [escape_pattern(f"{uri}/{part}") for part in location.parts]
     # Earlier files of a series may lack columns.
-    return reader.option("mergeSchema", value=True).load(files)
+    return _with_texts(location, reader.option("mergeSchema", value=True).load(files))
+
+
+def _with_texts(location: File | Folder, frame: DataFrame) -> DataFrame:
+    """Decode bytes that are text, as the other reader of Parquet files does."""
+    names = [each.name for each in frame.schema if isinstance(each.dataType, T.BinaryType)]
+    if not names or location.format != Parquet.name:
+        return frame
+    first = frame.select(*(F.col(quoted([name])) for name in names)).limit(VALUES_LOOKED_AT)
+    texts = {
+        name: F.col(quoted([name])).cast("string")
+        for name, values in zip(names, first.toArrow().columns, strict=True)
+        if are_texts(values)
+    }
+    return frame.withColumns(texts)
 
 
 def _with_partition_keys(frame: DataFrame, keys: Collection[str]) -> DataFrame:

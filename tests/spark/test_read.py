@@ -1,7 +1,7 @@
 """Test that files of all supported formats are read correctly, and others are rejected."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.columns import TableStream
@@ -18,6 +19,8 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.dialects import find_delimiter
 from datahub_hyperjoin.spark.files.header import ROWS_NAMED
+from datahub_hyperjoin.spark.files.parquet import VALUES_LOOKED_AT
+from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table
 
@@ -332,6 +335,43 @@ def test_rows_are_counted_without_a_readable_column(make_table: MakeTable) -> No
 def test_bytes_are_read_as_digits(make_table: MakeTable, type_: pa.DataType) -> None:
     table = pa.table({"id": pa.array([b"\x00\xff", None], type_)})
     assert rows_of(make_table("keys.parquet", table)) == ([{"id": "00ff"}, {"id": None}], [])
+
+
+@pytest.mark.parametrize(
+    ("values", "is_text"),
+    [
+        ([b"K1", "Zürich\t".encode(), None], True),
+        ([b"", b"K1"], True),
+        ([b"K1", b"\x01K"], False),
+        ([b"K1", b"\xfc"], False),
+    ],
+)
+def test_bytes_of_parquet_may_be_text(
+    make_table: MakeTable, values: Sequence[bytes | None], *, is_text: bool
+) -> None:
+    table = pa.table({"no": [1, 2, 3][: len(values)], "key": pa.array(values, pa.binary())})
+    rows, _ = rows_of(make_table("keys.parquet", table))
+    expected = [
+        None if each is None else each.decode() if is_text else each.hex() for each in values
+    ]
+    assert [row["key"] for row in rows] == expected
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("values", [[b"K1", "Zürich".encode(), None], [b"K1", b"\x01"]])
+def test_spark_reads_bytes_of_parquet_alike(
+    make_table: MakeTable, spark: SparkSession, values: Sequence[bytes | None]
+) -> None:
+    # Spark reads large files only.
+    table = make_table("keys.parquet", pa.table({"key": pa.array(values, pa.binary())}))
+    frame, _, _ = select_columns(load_frame(spark, table.location), None)
+    assert [row[0] for row in frame.collect()] == [row["key"] for row in rows_of(table)[0]]
+
+
+def test_later_bytes_that_are_no_text_are_replaced(make_table: MakeTable) -> None:
+    values = [*([b"K1"] * VALUES_LOOKED_AT), b"K\xff"]
+    rows, _ = rows_of(make_table("keys.parquet", pa.table({"key": pa.array(values, pa.binary())})))
+    assert rows[-1]["key"] == "K\ufffd"
 
 
 def test_images_are_no_keys(make_table: MakeTable) -> None:
