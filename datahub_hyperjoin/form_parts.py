@@ -15,6 +15,18 @@ from unicodedata import normalize
 SEPARATORS = " -_./:,;()[]{}<>=+#*|~'\""
 """Characters that stand between the parts of codes, or around them."""
 
+PADDED_CODE = "^([a-z]+)0+([1-9])"
+"""Pattern of the start of codes with zeros between their first letters and a number."""
+CODE_REWRITES = ((f"[{re.escape(SEPARATORS)}]+", ""), (PADDED_CODE, r"\1\2"))
+NUMBER_REWRITES = (
+    (",", "."),
+    (r"^\+", ""),
+    (r"^(-?)\.", r"\10."),
+    (r"(\.[0-9]*[1-9])0+$", r"\1"),
+    (r"\.0*$", ""),
+    ("^-0$", "0"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlParts:
@@ -53,6 +65,9 @@ class SqlParts:
     serial_day: str
     """The day of which `{t}` is the number in spreadsheets, which is 1 on the last of 1899."""
 
+    unpadded: str
+    """The code `{t}` without zeros between its first letters and a number."""
+
     translates: bool
     """Whether there is a function that replaces each of several characters."""
 
@@ -75,6 +90,18 @@ class SqlParts:
         if "'" in characters:
             text = f"REPLACE({text}, {self.apostrophe}, '')"
         return f"NULLIF({text}, '')"
+
+
+def phone_sql(sql: SqlParts) -> str:
+    """Write the SQL of telephone numbers with the code of their country."""
+    digits = sql.without(sql.separators)
+    after_zeros = digits.replace("{t}", "SUBSTR({t}, 3)")
+    return f"CASE WHEN {{t}} LIKE '00%' THEN {after_zeros} ELSE {digits} END"
+
+
+def code_sql(sql: SqlParts) -> str:
+    """Write the SQL of codes without separators, and without zeros before their number."""
+    return sql.unpadded.replace("{t}", sql.without(sql.separators))
 
 
 _UUID_MARKS = "-{}()"
@@ -186,7 +213,7 @@ def labelled_sql(sql: SqlParts) -> str:
         f"THEN SUBSTR({{t}}, {len(word) + 1})"
         for word in LABELS
     )
-    return sql.without(sql.separators).replace("{t}", f"CASE {whens} ELSE {{t}} END")
+    return code_sql(sql).replace("{t}", f"CASE {whens} ELSE {{t}} END")
 
 
 def local_phone_sql(sql: SqlParts) -> str:
@@ -229,6 +256,13 @@ def write_number(match: re.Match[str], point: str, groups: str) -> str:
     text = text.rstrip("0").rstrip(".") if "." in text else text
     # Otherwise `-0` would differ from `0`.
     return "0" if number.is_zero() else text
+
+
+def write_code(text: str) -> str:
+    """Write a code without separators, and without zeros before its number."""
+    for rewrite in CODE_REWRITES:
+        text = re.sub(*rewrite, text)
+    return text
 
 
 def write_date(year: str, month: str, day: str) -> str:

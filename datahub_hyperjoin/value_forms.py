@@ -27,6 +27,7 @@ from datahub_hyperjoin.form_parts import (
     BOOK_PATTERN,
     CLOCK_PATTERN,
     CLOCK_SQL,
+    CODE_REWRITES,
     DAY_FIRST_PATTERN,
     DAY_IN_WORDS_PATTERN,
     ENTITY,
@@ -41,6 +42,7 @@ from datahub_hyperjoin.form_parts import (
     MONTH_PATTERN,
     MONTH_SQL,
     NETWORK_SQL,
+    NUMBER_REWRITES,
     QUARTER_PATTERN,
     QUARTER_SQL,
     SEPARATORS,
@@ -54,12 +56,15 @@ from datahub_hyperjoin.form_parts import (
     YEAR_FIRST_PATTERN,
     SqlParts,
     book_sql,
+    code_sql,
     labelled_sql,
     local_phone_sql,
+    phone_sql,
     truth_sql,
     uuid_sql,
     write_book,
     write_clock,
+    write_code,
     write_date,
     write_day_in_words,
     write_instant,
@@ -109,7 +114,7 @@ class ValueForm(str, Enum):
     TRUTH = _Form("truth values", truth_sql)
     INSTANTS = _Form("points in time", lambda sql: sql.instant)
     UUIDS = _Form("uuids", uuid_sql)
-    CODES = _Form("codes without separators", lambda sql: sql.without(sql.separators))
+    CODES = _Form("codes without separators", code_sql)
     LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({LINK_SQL}, '')")
     TIMES = _Form("times of day", lambda _: TIME_SQL)
     MONTHS = _Form("months", lambda _: "NULLIF({t}, '')")
@@ -176,28 +181,15 @@ class _Notation:
 
 
 _SIGN, _EXPONENT = "([+-]?)", "(?:e([+-]?[0-9]{1,2}))?"
-_NUMBER_REWRITES = (
-    (",", "."),
-    (r"^\+", ""),
-    (r"^(-?)\.", r"\10."),
-    (r"(\.[0-9]*[1-9])0+$", r"\1"),
-    (r"\.0*$", ""),
-    ("^-0$", "0"),
-)
 _DATE_REWRITES = ((r"-([0-9])-", r"-0\1-"), (r"-([0-9])$", r"-0\1"))
 _PART = "0*(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _NETWORK_ADDRESS = rf"^(?:::ffff:)?{_PART}[.]{_PART}[.]{_PART}[.]{_PART}(?:/32)?$"
+_MARKS = re.escape(SEPARATORS)
 _LABEL = f"^(?:{'|'.join(LABELS)})[. :#]+"
 _NUMBERED = f"{_LABEL}([0-9a-z][0-9a-z -]*)$"
 _BANK_CODE = "^([a-z]{6}[a-z0-9]{2})(?:xxx)?$"
-_CODE = f"[a-z{re.escape(SEPARATORS)}]*[0-9][a-z0-9{re.escape(SEPARATORS)}]*"
-_SEPARATOR = f"[{re.escape(SEPARATORS)}]+"
 _PHONE = r"^(?:\+|00)[1-9][0-9 ()/.-]{7,}$"
 _TIME = r"^(0?[0-9]|1[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:[.]0+)?)?$"
-
-
-def _after_zeros(sql: SqlParts) -> str:
-    return sql.without(sql.separators).replace("{t}", "SUBSTR({t}, 3)")
 
 
 class Notation(str, Enum):
@@ -220,10 +212,7 @@ class Notation(str, Enum):
         pattern=_PHONE,
         write=lambda match: re.sub("^00|[^0-9]", "", match[0]),
         rewrites=(("^00", ""), ("[^0-9]", "")),
-        sql=lambda sql: (
-            f"CASE WHEN {{t}} LIKE '00%' THEN {_after_zeros(sql)} "
-            f"ELSE {sql.without(sql.separators)} END"
-        ),
+        sql=phone_sql,
         marks="+0",
         generality=1,
     )
@@ -270,7 +259,7 @@ class Notation(str, Enum):
             rf"{_EXPONENT}$"
         ),
         write=lambda match: write_number(match, ".", ","),
-        rewrites=((",", ""), *_NUMBER_REWRITES),
+        rewrites=((",", ""), *NUMBER_REWRITES),
         one_by_one="e",  # only decimal arithmetic can shift the point
         sql=lambda sql: sql.number("REPLACE({t}, ',', '')"),
     )
@@ -302,7 +291,7 @@ class Notation(str, Enum):
         form=ValueForm.NUMBERS,
         pattern=MONEY_PATTERN,
         write=lambda match: write_number(match, ".", ","),
-        rewrites=((f"[,{MONEY_MARKS} ]", ""), *_NUMBER_REWRITES),
+        rewrites=((f"[,{MONEY_MARKS} ]", ""), *NUMBER_REWRITES),
         sql=lambda sql: sql.number(sql.without(f", {MONEY_MARKS}")),
         marks=MONEY_MARKS,
     )
@@ -316,7 +305,7 @@ class Notation(str, Enum):
             rf"{_EXPONENT}$"
         ),
         write=lambda match: write_number(match, ",", ". "),
-        rewrites=(("[. ]", ""), *_NUMBER_REWRITES),
+        rewrites=(("[. ]", ""), *NUMBER_REWRITES),
         one_by_one="e",
         sql=lambda sql: sql.number("REPLACE(REPLACE(REPLACE({t}, '.', ''), ' ', ''), ',', '.')"),
     )
@@ -423,8 +412,8 @@ class Notation(str, Enum):
         words="numbers after a word",
         form=ValueForm.CODES,
         pattern=_NUMBERED,
-        write=lambda match: re.sub(_SEPARATOR, "", match[1]),
-        rewrites=((_LABEL, ""), (_SEPARATOR, "")),
+        write=lambda match: write_code(match[1]),
+        rewrites=((_LABEL, ""), *CODE_REWRITES),
         sql=labelled_sql,
         is_certain=True,
     )
@@ -536,18 +525,31 @@ class Notation(str, Enum):
     )
     """Addresses on the web, as `https://www.example.org/` or `mailto:a@example.org`."""
 
+    LETTERED = _Notation(
+        words="letters and a number with leading zeros",
+        form=ValueForm.CODES,
+        pattern="^[a-z]+[0-9][a-z0-9]*$",
+        write=lambda match: write_code(match[0]),
+        rewrites=CODE_REWRITES,
+        sql=ValueForm.CODES.sql,
+        marks="0",
+        generality=2,
+        is_certain=True,
+    )
+    """Letters before a number of so many digits, as in `AB0012`."""
+
     SEPARATED = _Notation(
         words="codes with separators",
         form=ValueForm.CODES,
-        pattern=f"^{_CODE}$",
-        write=lambda match: re.sub(_SEPARATOR, "", match[0]),
-        rewrites=((_SEPARATOR, ""),),
+        pattern=f"^[a-z{_MARKS}]*[0-9][a-z0-9{_MARKS}]*$",
+        write=lambda match: write_code(match[0]),
+        rewrites=CODE_REWRITES,
         sql=ValueForm.CODES.sql,
         marks=SEPARATORS,
         generality=2,
         is_certain=True,
     )
-    """Letters and digits with separators, as in `978-3-16-148410-0`, `AB_12` or `="0012"`."""
+    """Letters and digits with separators, as in `978-3-16-148410-0`, `AB_0012` or `="0012"`."""
 
     MARKUP = _Notation(
         words="HTML entities",

@@ -27,6 +27,20 @@ def test_padded_digits_are_equal_to_the_number(number: int, width: int) -> None:
     assert canonical_form(f"{number:0{width}}", Notation.PADDED) == str(number)
 
 
+@given(
+    st.from_regex("[a-z]{1,4}", fullmatch=True),
+    st.integers(1, 10**6),
+    st.sampled_from(["", "-", " ", "_", "/0"]),
+    st.integers(0, 9),
+)
+def test_codes_are_equal_however_their_number_is_padded(
+    letters: str, number: int, separator: str, width: int
+) -> None:
+    code = canonical_form(f"{letters}{separator}{number:0{width}}", Notation.SEPARATED)
+    assert code == f"{letters}{number}"
+    assert canonical_form(f"{letters}{number:0{width}}", Notation.LETTERED) == code
+
+
 @given(NUMBERS, st.sampled_from([("", ""), (",", "."), (",", " ")]))
 def test_numbers_are_equal_however_they_are_punctuated(
     number: Decimal, separators: tuple[str, str]
@@ -79,6 +93,9 @@ def test_points_in_time_are_equal_in_every_zone(
     [
         ("a007", Notation.PADDED),
         ("-007", Notation.PADDED),
+        ("007a", Notation.SEPARATED),
+        ("ab00x", Notation.SEPARATED),
+        ("a1b007", Notation.LETTERED),
         ("007.50", Notation.POINT),
         ("1,23", Notation.POINT),
         ("12,345,6", Notation.POINT),

@@ -44,6 +44,7 @@ EXAMPLES = {
     Notation.SHORT_TIME: ("9:30", "09:30:00"),
     Notation.CLOCK: ("9:30 PM", "21:30:00"),
     Notation.LINK: ("https://doi.org/10.1000/x1/", "10.1000/x1"),
+    Notation.LETTERED: ("AB0042", "ab42"),
     Notation.SEPARATED: ("978-3-16-148410-0", "9783161484100"),
     Notation.MARKUP: ("R&amp;D", "r&d"),
     Notation.ACCENTS: ("Łódź", "lodz"),

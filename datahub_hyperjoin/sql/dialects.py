@@ -11,7 +11,7 @@ from threading import get_ident
 
 from sqlglot import Dialect, Generator, exp
 
-from datahub_hyperjoin.form_parts import SqlParts
+from datahub_hyperjoin.form_parts import PADDED_CODE, SqlParts
 from datahub_hyperjoin.joins import FILE_DIALECT
 
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{{1,2}})?$"
@@ -117,6 +117,7 @@ DUCKDB = SqlDialect(
     ),
     without_zeros="CASE WHEN REGEXP_MATCHES({t}, '^[0-9]+$') THEN LTRIM({t}, '0') "
     "ELSE NULLIF({t}, '') END",
+    unpadded=rf"REGEXP_REPLACE({{t}}, '{PADDED_CODE}', '\1\2')",
     number=lambda text: f"TRY_CAST({text} AS DOUBLE)",
     day_first=f"CAST(TRY_STRPTIME({_DOTTED}, {_formats('%d.%m')}) AS DATE)",
     month_first=f"CAST(TRY_STRPTIME({_DOTTED}, {_formats('%m.%d')}) AS DATE)",
@@ -149,6 +150,7 @@ POSTGRES = SqlDialect(
     folded="LOWER(TRIM(CAST({x} AS TEXT)))",
     spelled=_spelled(f"{{t}} ~ '{_WHOLE}'", "SPLIT_PART({t}, '.', 1)", flags=", 'g'"),
     without_zeros="CASE WHEN {t} ~ '^[0-9]+$' THEN LTRIM({t}, '0') ELSE NULLIF({t}, '') END",
+    unpadded=rf"REGEXP_REPLACE({{t}}, '{PADDED_CODE}', '\1\2')",
     number=lambda text: f"CASE WHEN {text} ~ '{_NUMBER}' THEN CAST({text} AS DECIMAL) END",
     day_first=f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YYYY') "
     f"WHEN {{t}} ~ '{_SHORT_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YY') END",
@@ -192,6 +194,7 @@ MYSQL = SqlDialect(
     + " COLLATE utf8mb4_bin",
     without_zeros="CASE WHEN REGEXP_INSTR({t}, '^[0-9]+$') > 0 THEN TRIM(LEADING '0' FROM {t}) "
     "ELSE NULLIF({t}, '') END COLLATE utf8mb4_bin",
+    unpadded=rf"REGEXP_REPLACE({{t}}, '{PADDED_CODE}', '\\1\\2') COLLATE utf8mb4_bin",
     number=lambda text: (
         f"CASE WHEN REGEXP_INSTR({text}, '{_NUMBER}') > 0 THEN CAST({text} AS DOUBLE) END"
     ),
@@ -227,6 +230,8 @@ _MINUTES = f"CASE WHEN {{t}} GLOB '*:*[+-]{_TWO}' THEN ':00' ELSE '' END"
 _SQLITE_INSTANT = f"STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({{t}}) || {_MINUTES})"
 _SQLITE_DATE = f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' THEN SUBSTR({{t}}, 7)"
 _FIRST, _SECOND = " || '-' || SUBSTR({t}, 1, 2)", " || '-' || SUBSTR({t}, 4, 2)"
+_NUMBER_AT_START = "LTRIM({t}, 'abcdefghijklmnopqrstuvwxyz')"
+_UNPADDED = f"LTRIM({_NUMBER_AT_START}, '0')"
 _PLAIN_NUMBER = "GLOB '*[0-9]*' AND {0} NOT GLOB '*[^0-9.e+-]*'"
 
 SQLITE = SqlDialect(
@@ -245,6 +250,11 @@ SQLITE = SqlDialect(
         "WHEN {t} GLOB '* 00:00:00' THEN SUBSTR({t}, 1, 10) ELSE NULLIF({t}, '') END"
     ),
     without_zeros=f"CASE WHEN {_DIGITS} THEN LTRIM({{t}}, '0') ELSE NULLIF({{t}}, '') END",
+    unpadded=(
+        f"CASE WHEN {_NUMBER_AT_START} <> {{t}} AND {_UNPADDED} GLOB '[1-9]*' "
+        f"THEN SUBSTR({{t}}, 1, LENGTH({{t}}) - LENGTH({_NUMBER_AT_START})) || {_UNPADDED} "
+        "ELSE {t} END"
+    ),
     number=lambda text: (
         f"CASE WHEN {text} {_PLAIN_NUMBER.format(text)} THEN CAST({text} AS REAL) END"
     ),
@@ -273,6 +283,7 @@ SPARK = SqlDialect(
     spelled=_spelled(f"{{t}} RLIKE '{_WHOLE}'", "SUBSTRING_INDEX({t}, '.', 1)"),
     without_zeros="CASE WHEN {t} RLIKE '^[0-9]+$' THEN TRIM(LEADING '0' FROM {t}) "
     "ELSE NULLIF({t}, '') END",
+    unpadded=f"REGEXP_REPLACE({{t}}, '{PADDED_CODE}', '$1$2')",
     number=lambda text: f"TRY_CAST({text} AS DOUBLE)",
     day_first=f"CAST(TRY_TO_TIMESTAMP({_DOTTED}, 'd.M.yyyy') AS DATE)",
     month_first=f"CAST(TRY_TO_TIMESTAMP({_DOTTED}, 'M.d.yyyy') AS DATE)",

@@ -41,7 +41,8 @@ _NO_NOTATIONS: Notations = ((), ())
 _PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)
 """The places of ways to compare columns among `comparisons`."""
 _FORM = 2
-"""The place of the way that converts values to a form, if they are equal in this form only."""
+"""The place of the way that converts values to a form, if they are equal in this form only; codes
+are first compared with all their zeros."""
 _PARTS = {
     PartKind.ELEMENTS: 1,
     PartKind.NUMBER: 0,
@@ -193,6 +194,7 @@ def write_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngi
         place = _PARTS[parts.kind]
     else:
         place = _FORM if form else max(lake.comparison_of(*pair) for pair in join.pairs)
+        place += form == ValueForm.CODES
     try:
         candidate = next(islice(_candidates(join, lake, engine), place, None))
     except NoStatementError as error:

@@ -239,9 +239,10 @@ def comparisons(
         return
     # Columns may have further separators than their samples, and then only all of them agree.
     shown = "".join(each for each in SEPARATORS if each in characters)
-    narrowed = (shown, SEPARATORS) if form is ValueForm.CODES else (SEPARATORS,)
-    for separators in dict.fromkeys(filter(None, narrowed)):
-        parts = replace(dialect, separators=separators)
+    is_code = form is ValueForm.CODES
+    narrowed = replace(dialect, separators=shown)
+    ways = (replace(narrowed, unpadded="{t}"), narrowed, dialect) if is_code else (dialect,)
+    for parts in ways:
         own = tuple(
             (_template(parts, first, form, plain), _template(parts, second, form, plain))
             for first, second in notations

@@ -52,7 +52,8 @@ _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
 _MARKS = SEPARATORS.encode() + MONEY_MARKS.encode() + ACCENTED.encode() + b"&"
 _IS_MARK = np.isin(np.arange(256), np.frombuffer(_MARKS, np.uint8))
-_EXPONENT, _POINT = b"e."
+_IS_LETTER = np.isin(np.arange(256), np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8))
+_EXPONENT, _POINT, _ZERO = b"e.0"
 _SEPARATED_NUMBERS = (Notation.POINT, Notation.COMMA)
 _NOTATIONS = {
     type_: {each: each.rules.types[type_] for each in Notation if type_ in each.rules.types}
@@ -169,7 +170,10 @@ def _suspects(
     counts = np.maximum(np.diff(rows_bounds), 1)
     has_edges = _IS_EDGE[strings.at(0)] & _IS_EDGE[strings.at(-1)]
     # The marks tell more than the edges of values in a text: `AB-12`, `=12`, `http://a.b`.
-    is_marked = strings.containing(_IS_MARK[strings.data])
+    # So does a zero behind a letter, as in `AB0012`.
+    is_padding = strings.data == _ZERO
+    is_padding[1:] &= _IS_LETTER[strings.data[:-1]]
+    is_marked = strings.containing(_IS_MARK[strings.data] | is_padding)
     shares = {}
     for type_, lengths in _NOTATIONS.items():
         fits = np.isin(strings.lengths, [*itertools.chain(*lengths.values())])

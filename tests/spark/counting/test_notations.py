@@ -97,13 +97,20 @@ def test_a_sketch_keeps_the_smallest_hashes() -> None:
         ["12.50", "13.99"],
         ["true", "false"],
         ["2024-01-31"],
-        ["a007"],
+        ["a7"],
         ["00a"],
         [],
     ],
 )
 def test_columns_of_no_other_notation_are_not_sketched(column: list[str]) -> None:
     assert sketch(column) == [{}]
+
+
+def test_codes_are_sketched_without_zeros_before_their_number() -> None:
+    [plain, separated, unpadded] = sketch(["ab0012", "cd7"], ["ab-0012", "cd 7"], ["ab12", "cd7"])
+    assert plain[Notation.LETTERED].tolist() == hashes("ab12", "cd7")
+    assert separated[Notation.SEPARATED].tolist() == hashes("ab12", "cd7")
+    assert unpadded == {}
 
 
 def test_compact_dates_and_points_in_time_are_sketched() -> None:
@@ -121,6 +128,8 @@ def test_compact_dates_and_points_in_time_are_sketched() -> None:
         (["31.01.2024", "01.02.2024"], Notation.DAY_FIRST),
         (["20240131", "20240201"], Notation.YEAR_FIRST),
         (["2024-01-31T09:30:00+01:00"], Notation.OFFSET),
+        (["AB0012", "AB120"], Notation.LETTERED),
+        (["AB12", "AB120"], None),
         (["JA", "nein"], Notation.TRUTH_WORDS),
         (["1", "0"], Notation.TRUTH_WORDS),
         (["1", "0", "2"], None),
