@@ -36,6 +36,10 @@ from datahub_hyperjoin.written_in import canonical_form
 _LONGEST = 40
 _DAY = re.compile(r"(?i:date|datum|fecha|(?<![a-z])(?:day|dt|on|at))$|[a-z](?:Day|On|At)$")
 """Names of columns whose numbers may be days."""
+_CODE = re.compile(
+    r"(?i:codes?|kode|código|(?<![a-z])(?:cd|icd[-_ ]?9?|sic|isic|nace|naics|ddc|udc|dewey))$"
+)
+"""Names of columns whose fractions are codes, such as those of diseases, trades and books."""
 _CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
 _LETTER, _DIGIT, _BLANK, _PLUS = b"A9 +"
 _LAST_ASCII = 0x7F
@@ -201,7 +205,7 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
         ColumnProfile(
             id=id_,
             position=position,
-            type=_type_of(aggregate, notation, sample_text),
+            type=_type_of(id_.path, aggregate, notation, sample_text),
             rows=aggregate.rows,
             nulls=aggregate.nulls,
             # The estimate may exceed the number of rows that have a value.
@@ -237,10 +241,10 @@ def _sketched_notations(column: CountedColumn) -> list[Notation]:
 
 
 def _type_of(
-    aggregate: ColumnAggregate, notation: Notation | None, sample: Sequence[str]
+    path: str, aggregate: ColumnAggregate, notation: Notation | None, sample: Sequence[str]
 ) -> DataType:
     """Return the type of a column, whatever its values look like one by one."""
-    if notation is Notation.EXACT or _holds_codes(aggregate):
+    if notation is Notation.EXACT or _holds_codes(path, aggregate):
         return DataType.TEXT
     if notation is Notation.EXPONENT or notation is Notation.BEFORE_POINT:
         numbers = [canonical_form(normal_form(value), notation) for value in sample]
@@ -262,15 +266,18 @@ def _has_keys_in_one_form(aggregate: ColumnAggregate) -> bool:
     return bool((values.counts[~np.isin(values.hashes, markers.hashes)] > 1).any())
 
 
-def _holds_codes(aggregate: ColumnAggregate) -> bool:
+def _holds_codes(path: str, aggregate: ColumnAggregate) -> bool:
     """Return whether texts that look like fractions are codes, such as the sections 3.1 and 3.10.
 
-    Nothing but codes has the same number in two texts, unless people round some of them, or counts
-    from 1 behind the point. What counts has no zero in front.
+    Nothing but codes is called so and has no value below one, has the same number in two texts,
+    unless people round some of them, or counts from 1 behind the point. What counts has no zero in
+    front.
     """
     if aggregate.type is not DataType.DECIMAL:
         return False
     texts = aggregate.values.texts
+    if _CODE.search(path) and pc.all(pc.match_substring_regex(texts, "^[1-9][0-9.]*$")).as_py():
+        return True
     if pc.any(pc.match_substring_regex(texts, r"\.0[0-9]"), min_count=0).as_py():
         return _count_up(texts)
     padded = texts.filter(pc.match_substring_regex(texts, r"^[0-9]{1,3}\.[0-9]*[1-9]0+$"))

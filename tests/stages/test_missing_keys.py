@@ -165,6 +165,18 @@ def test_codes_that_count_behind_a_point_are_keys(tmp_path: Path, parts: range) 
     assert (record["role"], record["rows"]) == ("reference", 900)
 
 
+@pytest.mark.parametrize("name", ["icd9", "NAICS", "dx_code", "dx.diagnosisCode"])
+def test_numbers_with_a_point_that_are_called_codes_are_keys(tmp_path: Path, name: str) -> None:
+    keys = [f"{at * 0.37 + 1:.2f}" for at in range(200)]
+    [record] = joins(tmp_path, keys, referring_to(keys), name)
+    assert (record["role"], record["rows"], bool(record["sql"])) == ("reference", 300, True)
+
+
+def test_fractions_of_one_are_no_codes(tmp_path: Path) -> None:
+    rates = [f"{at / 200:.3f}" for at in range(200)]
+    assert joins(tmp_path, rates, referring_to(rates), "discount_code") == []
+
+
 @pytest.mark.parametrize(
     "measures",
     [
