@@ -1,12 +1,14 @@
 """Read Parquet files."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
     STEP_ROWS,
@@ -64,8 +66,9 @@ class Parquet(FileFormat):
 
     def duckdb_calls_of(self, file: File) -> Iterator[DuckDbCall]:
         """See `FileFormat.duckdb_calls_of`."""
-        with _opened(file) as opened:
-            has_texts = _texts_as_bytes(opened)
+        has_texts = False
+        with suppress(TableError), _opened(file) as opened:
+            has_texts = bool(_texts_as_bytes(opened))
         for call in self.plain_duckdb_calls:
             yield replace(call, options={"binary_as_string": True}) if has_texts else call
 
@@ -103,10 +106,15 @@ def are_texts(values: pa.Array | pa.ChunkedArray) -> bool:
 
 def _texts_as_bytes(file: pq.ParquetFile) -> list[str]:
     """Return the columns of bytes that are texts, which old versions of Impala and Hive wrote."""
+    long = _long_bytes(file.metadata, leaf_columns(file.schema_arrow))
+    names = [
+        each.name
+        for each in file.schema_arrow
+        if pa.types.is_binary(each.type) and each.name not in long
+    ]
+    if not names:
+        return []
     with translate_read_errors():
-        names = [each.name for each in file.schema_arrow if pa.types.is_binary(each.type)]
-        if not names:
-            return []
         first = next(file.iter_batches(VALUES_LOOKED_AT, columns=names, use_threads=False), None)
     return [name for name in names if first and are_texts(first[name])]
 
