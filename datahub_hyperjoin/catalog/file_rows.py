@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from os.path import commonprefix
 
-FirstRows = Sequence[Mapping[str, object]]
+FirstRows = Sequence[Mapping[str, str | None]]
 
 LEAST_SHARE = 0.5
 """Minimum share of keys that two states of a table have in common, and of their equal values."""
@@ -87,10 +87,10 @@ _Values = Sequence[str]
 
 
 def _columns(first: FirstRows, second: FirstRows) -> Iterator[tuple[str, tuple[_Values, _Values]]]:
-    """Yield the values of the columns that both files have, as texts and without nulls."""
+    """Yield the values of the columns that both files have, without nulls."""
     for column in first[0]:
         own, other = (
-            [str(value) for row in rows if (value := row.get(column)) is not None]
+            [value for row in rows if (value := row.get(column)) is not None]
             for rows in (first, second)
         )
         if own and other:

@@ -13,7 +13,7 @@ Numbered lists of codes are tables of their own, too.
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -34,8 +34,9 @@ from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import File, Folder, ListedFile
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.columns import TableStream, readable_paths
-from datahub_hyperjoin.spark.files.formats import read_file
-from datahub_hyperjoin.spark.files.stored import COMPRESSIONS
+from datahub_hyperjoin.spark.files.formats import format_of, format_of_suffix, read_file
+from datahub_hyperjoin.spark.files.mixed_files import MixedFiles
+from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, path_of
 from datahub_hyperjoin.tables import Table
 
 _MONTHS = (
@@ -66,6 +67,12 @@ _UNIT = re.compile(
     r"(?<![a-z])(?:fy|kw|cw|wk|week|day|hour|month|year|woche|tag|monat|jahr)[ _-]?$", re.IGNORECASE
 )
 """The word before a number that makes it a time."""
+_REVISION = re.compile(
+    r"(?:[ _.-](?:v(?:er(?:sion)?)?[ _.-]?[0-9]{1,2}|rev(?:ision)?[ _.-]?[0-9]{0,2}|final|corrected"
+    r"|revised|updated|korrigiert)| ?\([0-9]{1,2}\))(?=(?:\.[a-z]\w*)*(?:/[^/]*)?$)",
+    re.IGNORECASE,
+)
+"""What a name says of the revision of a file, before its endings."""
 _SLOT = "\0"
 _IN_TITLE = re.compile(rf"{_SLOT}[ _-]of[ _-]{_SLOT}|{_SLOT}")
 _LAST_DAY = 31
@@ -99,6 +106,12 @@ class _Member:
     path: str
     """Path of the file, folder or sheet below it."""
 
+    name: str
+    """What is compared with the names of other members, such as the path."""
+
+    is_mixed: bool = False
+    """Whether others of its series have other formats."""
+
     @property
     def folder(self) -> str:
         """Path of the folder that holds the file."""
@@ -110,26 +123,25 @@ class _Member:
     def parts(self) -> list[str]:
         """Paths of the files below the folder of all files."""
         if isinstance(self.location, File):
-            return [self.path]
+            has_sheet = self.location.member and self.is_mixed
+            return [str(PurePosixPath(self.path).parent) if has_sheet else self.path]
         return [f"{self.path}/{part}" for part in self.location.parts]
 
     @cached_property
     def stem(self) -> str:
         """What names have in common that differ in their numbers, separators and case."""
-        path = PurePosixPath(self.path)
-        is_packed = path.suffix.lower() in COMPRESSIONS
-        stem = _VARIES.sub(_SLOT, str(path.with_suffix("") if is_packed else path))
+        stem = _VARIES.sub(_SLOT, _without_compression(self.name))
         return re.sub(r"[ _.-]+", "_", stem.casefold())
 
     @cached_property
     def varying(self) -> list[str]:
-        """The parts of the path that may differ."""
-        return _VARIES.findall(self.path)
+        """The parts of the name that may differ."""
+        return _VARIES.findall(self.name)
 
     @property
     def order(self) -> tuple[object, ...]:
         """Sort key that puts numbers, months and years in their order."""
-        return _order(self.path)
+        return *_order(self.name), _order(self.path)
 
     def open(self) -> TableStream:
         """Open the table."""
@@ -146,15 +158,10 @@ def with_series(tables: Sequence[Table], files: Iterable[ListedFile], warn: Warn
     base = f"{members[0].base}/" if members else ""
     # Also of files that are no tables or left out.
     paths = [file.uri[len(base) :] for file in files if file.uri.startswith(base)]
-    groups = defaultdict[object, list[_Member]](list)
-    for member in members:
-        if _SLOT in member.stem:
-            own = member.location
-            groups[member.stem, own.format, own.dialect].append(member)
     replaced: dict[str, Table | None] = {}
-    for similar in groups.values():
+    for similar in _with_like_names(members):
         similar.sort(key=lambda member: member.order)
-        if not (kind := _kind_of([member.path for member in similar])):
+        if not (kind := _kind_of([member.name for member in similar])):
             continue
         divided = _by_columns(similar, kind)
         if kind is _Kind.PARTS and not _may_be_parts(similar, len(divided)):
@@ -164,6 +171,69 @@ def with_series(tables: Sequence[Table], files: Iterable[ListedFile], warn: Warn
                 replaced |= dict.fromkeys(member.table.id.name for member in alike)
                 replaced[alike[-1].table.id.name] = one
     return [found for table in tables if (found := replaced.get(table.id.name, table)) is not None]
+
+
+def _with_like_names(members: Iterable[_Member]) -> Iterator[list[_Member]]:
+    """Group members whose names differ in what varies, and perhaps in revisions and formats."""
+    rest = list[_Member]()
+    for similar in _by_stem(map(_in_any_format, members)):
+        names = [member.name for member in similar]
+        formats = {member.location.format for member in similar}
+        is_one_each = len({*names}) == len(names) and all(map(_is_read_first, similar))
+        if len(formats) > 1 and is_one_each:
+            yield [replace(member, is_mixed=True) for member in similar]
+        else:
+            rest += (replace(member, name=member.path) for member in similar)
+    for similar in _by_stem(map(_of_any_revision, rest), by_format=True):
+        if len({member.name for member in similar}) > 1:
+            yield similar
+        else:
+            own = (replace(member, name=member.path) for member in similar)
+            yield from _by_stem(own, by_format=True)
+
+
+def _by_stem(members: Iterable[_Member], *, by_format: bool = False) -> Iterable[list[_Member]]:
+    groups = defaultdict[object, list[_Member]](list)
+    for member in members:
+        if _SLOT in member.stem:
+            own = member.location
+            groups[member.stem, own.dialect, by_format and own.format].append(member)
+    return groups.values()
+
+
+def _in_any_format(member: _Member) -> _Member:
+    """Name a file, or the sheet of a workbook, as a file of another format would be named."""
+    location = member.location
+    path = PurePosixPath(_without_compression(member.path))
+    file = path.parent if isinstance(location, File) and location.member else path
+    named = format_of_suffix(file.suffix)
+    # What the content alone tells is not known where the files of the series are read.
+    if isinstance(location, Folder) or not named or named.name != location.format:
+        return member
+    return _called(member, str(file.with_suffix("")))
+
+
+def _is_read_first(member: _Member) -> bool:
+    """Return whether no table is before this one in its file."""
+    location = member.location
+    if isinstance(location, Folder) or not location.member:
+        return True
+    return next(iter(format_of(location).list_members(path_of(location)))) == location.member
+
+
+def _of_any_revision(member: _Member) -> _Member:
+    """Name a file as its first revision."""
+    return _called(member, _REVISION.sub("", member.path))
+
+
+def _called(member: _Member, name: str) -> _Member:
+    """Return a member with another name, if this still tells times, numbers or identifiers."""
+    return replace(member, name=name) if _VARIES.search(name) else member
+
+
+def _without_compression(path: str) -> str:
+    file = PurePosixPath(path)
+    return str(file.with_suffix("") if file.suffix.lower() in COMPRESSIONS else file)
 
 
 def _members_of(tables: Iterable[Table]) -> Iterable[_Member]:
@@ -178,7 +248,8 @@ def _members_of(tables: Iterable[Table]) -> Iterable[_Member]:
             case _:
                 pass
     base = _common_folder([own.uri.rpartition("/")[0] for _, own, _ in found])
-    return [_Member(table, own, base, path[len(base) + 1 :]) for table, own, path in found]
+    below = len(base) + 1
+    return [_Member(table, own, base, path[below:], path[below:]) for table, own, path in found]
 
 
 def _common_folder(folders: Sequence[str]) -> str:
@@ -343,9 +414,10 @@ def _as_one(
     newest = members[-1]
     span = f"{members[0].table.id} to {newest.table.id}"
     older = tuple(member.table.id for member in members[:-1])
+    members = _last_revisions(members)
     rows = [_first_rows(member) for member in members[-_SURE:]]
-    same = share_of_same_values(*rows[-2:]) if all(rows) else None
-    are_states = same is not None and same >= LEAST_SHARE
+    same = share_of_same_values(*rows[-2:]) if all(rows) and len(rows) > 1 else None
+    are_states = len(members) == 1 or (same is not None and same >= LEAST_SHARE)
     if all(rows) and not are_states and _are_apart(members, kind, rows):
         return None
     if are_states:
@@ -371,6 +443,18 @@ def _as_one(
         members=older,
         state=sha256(repr(states).encode()).hexdigest() if all(states) else "",
     )
+
+
+def _last_revisions(members: Sequence[_Member]) -> Sequence[_Member]:
+    """Leave out the files of which a later revision has the same keys."""
+    kept = list[_Member]()
+    for member in members:
+        if kept and kept[-1].name == member.name:
+            rows = [_first_rows(each) for each in (kept[-1], member)]
+            if all(rows) and share_keys(*rows):
+                kept.pop()
+        kept.append(member)
+    return kept
 
 
 def _are_apart(members: Sequence[_Member], kind: _Kind, rows: Sequence[FirstRows]) -> bool:
@@ -407,7 +491,7 @@ def _folder_of(members: Sequence[_Member], paths: Sequence[str]) -> Folder:
     pattern = "" if is_listed else _pattern(names, newest.path[below:], siblings)
     return Folder(
         uri=f"{newest.base}/{above}".rstrip("/"),
-        format=newest.location.format,
+        format=MixedFiles.name if newest.is_mixed else newest.location.format,
         parts=tuple(names),
         dialect=newest.location.dialect,
         store=newest.location.store,
@@ -441,16 +525,23 @@ def _count_common(rows: Sequence[Sequence[str]]) -> int:
     return len([*same])
 
 
-def _first_rows(member: _Member) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
+def _first_rows(member: _Member) -> FirstRows:
+    rows = list[Mapping[str, str | None]]()
     with suppress(TableError):
         stream = member.open()
         for batch in stream.batches:
-            rows += itertools.islice(batch.to_pylist(), _MOST_ROWS - len(rows))
+            taken = itertools.islice(batch.to_pylist(), _MOST_ROWS - len(rows))
+            rows += ({name: _text(value) for name, value in row.items()} for row in taken)
             if len(rows) >= _MOST_ROWS:
                 break
         stream.batches.close()
     return rows
+
+
+def _text(value: object) -> str | None:
+    """Write a value as it is in files of all formats; workbooks have no integers."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return None if value is None else f"{value:.0f}" if is_whole else str(value)
 
 
 HUDI_FILE = re.compile(r"(?P<group>.+-\d+)_\d+(?:-\d+)+_(?P<instant>\d{8,17})\.parquet")

@@ -29,6 +29,7 @@ _OWN = [
         *("parquet:Parquet", "orc:Orc", "avro:Avro", "arrow_files:ArrowFile"),
         "statistics_files:StatisticsFile",
         *("excel:Workbook", "duckdb_tables:DuckDbFile", "zip_archives:ZipArchive"),
+        "mixed_files:MixedFiles",
     )
 ]
 

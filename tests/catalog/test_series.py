@@ -6,13 +6,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
+from pyarrow import csv
 
 from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.catalog import series
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.locations import File, FileOptions, Folder
 from datahub_hyperjoin.spark.columns import Paths, TableStream
 from datahub_hyperjoin.spark.files.formats import read_file
 from datahub_hyperjoin.tables import Table
@@ -286,6 +287,110 @@ def test_numbered_measures_of_the_same_labels_are_apart(tmp_path: Path, first: i
         lines = (f"{place},{len(place) * at}\n" for place in ("Rome", "Bonn", "Utrecht", "Lima"))
         tmp_path.joinpath(f"B{at}.csv").write_text("place,value\n" + "".join(lines))
     assert len(scan(tmp_path)[0]) == 4
+
+
+KEYS = [f"K{at * 37 % 1009}" for at in range(40)]
+
+
+def sales(year: int) -> pa.Table:
+    return pa.table(
+        {
+            "no": [year * 1000 + row for row in range(50)],
+            "item": [KEYS[(row * 7 + year) % 40] for row in range(50)],
+            "price": [(row * 13 + year) % 23 + 0.5 for row in range(50)],
+        }
+    )
+
+
+def write_in_format(path: Path, table: pa.Table) -> None:
+    path.parent.mkdir(exist_ok=True)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".xlsx":
+        book = Workbook()
+        rows = ([*row.values()] for row in table.to_pylist())
+        for row in (table.column_names, *rows):
+            book.worksheets[0].append(row)
+        book.save(path)
+    else:
+        with (
+            pa.CompressedOutputStream(path, "gzip")
+            if path.suffix == ".gz"
+            else path.open("wb") as file
+        ):
+            csv.write_csv(table, file)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("2021.csv", "2022.parquet", "2023.xlsx"),
+        ("sales_2021.xlsx", "sales_2022.csv.gz", "sales_2023.parquet"),
+        ("2021/sales.csv", "2022/sales.parquet", "2023/sales.csv"),
+        ("sales_1.csv", "sales_2.parquet", "sales_3.csv"),
+    ],
+)
+def test_files_of_several_formats_are_a_series(tmp_path: Path, names: Sequence[str]) -> None:
+    tmp_path.joinpath("items.csv").write_text("\n".join(("item", *KEYS, "")))
+    for at, name in enumerate(names):
+        write_in_format(tmp_path / name, sales(2021 + at))
+    found = find_joins(tmp_path)
+    assert len(found.tables) == 2
+    [record] = found.records()
+    assert (record["left"].startswith(names[-1]), record["right"]) == (True, "items.csv.item")
+    assert (record["rows"], record["role"], record["sql"]) == (150, "reference", "")
+    assert "files of several formats" in record["no_sql"]
+
+
+def test_files_in_two_formats_are_two_series(tmp_path: Path) -> None:
+    for year in (2021, 2022):
+        for suffix in (".csv", ".parquet"):
+            write_in_format(tmp_path / f"sales_{year}{suffix}", sales(year))
+    assert [*scan(tmp_path)[0]] == ["sales_2022.csv", "sales_2022.parquet"]
+
+
+def test_only_the_first_sheet_is_of_a_series_in_several_formats(tmp_path: Path) -> None:
+    write_in_format(tmp_path / "sales_2021.csv", sales(2021))
+    write_in_format(tmp_path / "sales_2022.xlsx", sales(2022))
+    book = load_workbook(tmp_path / "sales_2022.xlsx")
+    book.create_sheet("Notes", 0)
+    book.save(tmp_path / "sales_2022.xlsx")
+    selection = TableSelection(
+        platform="file", env="DEV", options=(FileOptions(pattern="*.xlsx", sheet="Sheet"),)
+    )
+    tables = scan_folder(tmp_path, selection, warn=lambda *_: None)
+    assert [table.id.name for table in tables] == ["sales_2021.csv", "sales_2022.xlsx/Sheet"]
+
+
+@pytest.mark.parametrize(
+    "revision", ["_v2", " v2", "-version2", "_final", "_corrected", " (1)", "_rev", ".v02"]
+)
+def test_a_revision_replaces_its_file(tmp_path: Path, revision: str) -> None:
+    for year in (2022, 2023, 2024):
+        write_in_format(tmp_path / f"sales_{year}.csv", sales(year))
+    prices = pa.array([1.5] * 50)
+    write_in_format(
+        tmp_path / f"sales_2023{revision}.csv", sales(2023).set_column(2, "price", prices)
+    )
+    [table] = scan(tmp_path)[0].values()
+    assert isinstance(table.location, Folder)
+    parts = ("sales_2022.csv", f"sales_2023{revision}.csv", "sales_2024.csv")
+    assert (table.id.name, table.location.parts) == (parts[-1], parts)
+    assert {each.name for each in table.members} == {*parts[:2], "sales_2023.csv"}
+
+
+def test_a_file_called_as_a_revision_with_other_keys_is_a_part(tmp_path: Path) -> None:
+    for name, year in (("2022_v1", 2022), ("2023_v1", 2023), ("2023_v2", 2030)):
+        write_in_format(tmp_path / f"sales_{name}.csv", sales(year))
+    [table] = scan(tmp_path)[0].values()
+    assert isinstance(table.location, Folder)
+    assert len(table.location.parts) == 3
+
+
+def test_of_revisions_of_one_year_the_last_is_read(tmp_path: Path) -> None:
+    for name in ("sales_2023_v1.csv", "sales_2023_v2.csv"):
+        write_in_format(tmp_path / name, sales(2023))
+    assert [*scan(tmp_path)[0]] == ["sales_2023_v2.csv"]
 
 
 def test_folders_that_spark_wrote_are_a_series(tmp_path: Path) -> None:
