@@ -11,8 +11,8 @@ from tabulate import tabulate
 
 from datahub_hyperjoin.cell_parts import CellParts
 from datahub_hyperjoin.joins.compound import CrosswalkJoin, lone_joins
-from datahub_hyperjoin.joins.evidence import Evidence, RowCounts
-from datahub_hyperjoin.joins.join import Join, JoinedColumns
+from datahub_hyperjoin.joins.evidence import Cardinality, Evidence, RowCounts
+from datahub_hyperjoin.joins.join import Join, JoinedColumns, Role
 from datahub_hyperjoin.joins.safety import NOT_VERIFIED, grain_of
 from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.visible import visible
@@ -66,7 +66,12 @@ def _cardinality(join: Join) -> str:
     left, right = join.tables
     amount = "any number of rows" if join.multiplies else "at most one row"
     source = "" if join.evidence else ", as stated; nobody measured it"
-    return f"{join.cardinality.words}: each row of {left} matches {amount} of {right}{source}"
+    # Further rows may refer to the same key.
+    is_open = join.known_role is Role.REFERENCE and join.cardinality is Cardinality.ONE_ONE
+    so_far = " so far" if is_open else ""
+    return (
+        f"{join.cardinality.words}{so_far}: each row of {left} matches {amount} of {right}{source}"
+    )
 
 
 def describe_grain(joins: Sequence[Join]) -> str:

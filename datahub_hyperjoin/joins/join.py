@@ -38,10 +38,10 @@ class Role(str, Enum):
     """The role of a join: how its two columns are related, for example as a reference."""
 
     REFERENCE = "reference"
-    """Many to one: the rows of one column refer to the unique values of the other."""
+    """The rows of one column refer to the unique values of the other, mostly many to one."""
 
     ONE_TO_ONE = "one-to-one"
-    """Both columns are unique, and one table extends the other."""
+    """Both columns are the keys of their tables, and one table extends the other."""
 
     SIBLING = "sibling"
     """Both columns refer to the same key, and neither is that key."""

@@ -234,7 +234,7 @@ class _Decisions:
             return None
         if right == relations.key[left] or left == relations.key[right]:
             refers = left if right == relations.key[left] else right
-            directed = _directed(join, join.right if refers == left else join.left)
+            directed = self._directed(join, join.right if refers == left else join.left)
             namesakes = None if join.catalog.is_confirmed else relations.namesakes_of(refers)
             likely = joinability_of(relations.probability[refers])
             return replace(directed, joinability=likely, namesakes=namesakes)
@@ -251,9 +251,20 @@ class _Decisions:
             return join
         if target is None:
             ends = reference(join)
-            return _directed(join, ends[1]) if ends else join
+            return self._directed(join, ends[1]) if ends else join
         evidence = join.measured if target == join.right else join.measured.reversed
-        return join if _repeats_key(evidence) else _directed(join, target)
+        return join if _repeats_key(evidence) else self._directed(join, target)
+
+    def _directed(self, join: Join, referenced: ColumnId) -> Join:
+        """Set a join's referenced column, and its role: `one-to-one` or `reference`."""
+        # A reference may be one-to-one so far, unless the referring column is its table's key.
+        directed = replace(join, role=Role.REFERENCE, referenced=referenced)
+        if join.measured.cardinality is not Cardinality.ONE_ONE:
+            return directed
+        lake = self.index.lake
+        referring = join.left if referenced == join.right else join.right
+        is_key = lake.standing[lake.index_of[referring]] == 0
+        return replace(directed, role=Role.ONE_TO_ONE) if is_key else directed
 
     def _object_to_domain(self, left: int, right: int, evidence: Evidence) -> str:
         """Return the reason why two columns share no domain; empty if they may share one."""
@@ -306,12 +317,6 @@ class _Decisions:
 
     def _hashes(self, column: int) -> _Hashes:
         return np.frombuffer(self.index.lake.profiles[column].sketch, _HASH)
-
-
-def _directed(join: Join, referenced: ColumnId) -> Join:
-    """Set a join's referenced column, and its role: `one-to-one` or `reference`."""
-    is_one = join.measured.cardinality is Cardinality.ONE_ONE
-    return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
 
 
 def rank_partners(

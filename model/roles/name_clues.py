@@ -5,7 +5,7 @@ A reference is named after the table that it leads to (`customer_id`), after the
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,6 +43,38 @@ _PARENT_WORDS = frozenset(
 """Words that name another row of the same table, often one above it in a hierarchy."""
 
 _MARKERS = tuple(sorted(IDENTIFIER_WORDS))
+_PEOPLE = ("user", "person", "employee", "staff", "member", "account")
+"""Tables that list the people who create or change rows. If a lake has several, the first counts.
+"""
+_AGENTS = ("er", "or", "ee")
+"""Endings of nouns for people by what they do, such as `author`, `approver` and `assignee`."""
+_ROLES = frozenset(
+    ["assignee", "author", "creator", "editor", "manager", "owner", "reporter", "reviewer"]
+)
+"""Such nouns that denote people even without a word such as `id`."""
+_NOUN = 0.7
+"""How surely such a noun denotes people, where 1 is as surely as `created_by` does."""
+_MIN_AGENT = 5
+"""Minimum number of letters of such a noun."""
+
+
+def names_actor(words: Words, tables: Container[str], *, is_marked: bool) -> float:
+    """Return how surely a column is named after people by what they do, as `created_by` is.
+
+    >>> [names_actor((word,), {"order"}, is_marked=True) for word in ("by", "seller", "order")]
+    [1.0, 0.7, 0.0]
+    >>> [names_actor((word,), {"order"}, is_marked=False) for word in ("by", "seller", "owner")]
+    [1.0, 0.0, 0.7]
+    """
+    # Nouns such as `author` count less than `by`: they may denote a thing or an organisation.
+    if not words:
+        return 0.0
+    if words[-1] == "by":
+        return 1.0
+    noun = words[-1]
+    endings = (noun[start:] for start in range(len(noun) - _MIN_AGENT + 1))
+    is_agent = noun in _ROLES or (is_marked and len(noun) >= _MIN_AGENT and noun.endswith(_AGENTS))
+    return _NOUN if is_agent and not any(end in tables for end in endings) else 0.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +93,9 @@ class NameClues:
     continues_table: PairFloats
     # 1 if the name of the referring column has a word such as `parent` or `manager`.
     names_parent: PairFloats
+    # How surely the referring column is named after people by what they do, such as `created_by`,
+    # if the key's table lists people.
+    actor: PairFloats
     # 1 if both columns have the same name, unless that name is only a word such as `id`.
     same_name: PairFloats
     # 1 if the two names contain different identifier words, such as `key` and `id`.
@@ -136,6 +171,16 @@ class NameComparison:
         of_both = self._of_columns + self._of_tables[lake.table_of]
         self._of_both = of_both.sign().tocsr()
         self._names_parent = names_parent(columns).astype(np.float64)
+        titles = frozenset().union(*lake.title_spellings)
+        marked = (not IDENTIFIER_WORDS.isdisjoint(words) for words in columns)
+        actors = (
+            names_actor(words, titles, is_marked=is_marked)
+            for words, is_marked in zip(meanings, marked, strict=True)
+        )
+        self._actor = np.fromiter(actors, dtype=np.float64, count=len(columns))
+        self._lists_people = np.array(
+            [bool(words) and words[-1] in _PEOPLE for words in tables], dtype=bool
+        )
         self._names_count = np.array([names_count(words) for words in columns], dtype=bool)
         self._names_label = np.array([names_label(words) for words in columns], dtype=bool)
         self._names_measure = np.array([names_measure(words) for words in columns], dtype=bool)
@@ -189,6 +234,7 @@ class NameComparison:
                 (self._titled[referring] == title) | (self._briefly[referring] == brief)
             ),
             names_parent=self._names_parent[referring],
+            actor=self._actor[referring] * self._lists_people[table],
             same_name=if_meant(self._whole[referring] == self._whole[referenced]),
             other_word=np.where(
                 (marks != self._no_marker) & is_key_marked, marks != key_marks, 0.0
@@ -227,15 +273,6 @@ _LONGEST_SHARE = 0.8
 _MIN_MARKED = 3
 """A word, such as `sk`, marks identifiers if at least this many tables have a column that is called
 like the table, followed by this word, and whose name ends that of a column elsewhere."""
-_PEOPLE = ("user", "person", "employee", "staff", "member", "account")
-"""Tables that list the people who create or change rows. If a lake has several, the first counts.
-"""
-_AGENTS = ("er", "or", "ee")
-"""Endings of nouns for people by what they do, such as `author`, `approver` and `assignee`."""
-_NOUN = 0.7
-"""How surely such a noun denotes people, where 1 is as surely as `created_by` does."""
-_MIN_AGENT = 5
-"""Minimum number of letters of such a noun."""
 
 
 class LakeNames:
@@ -351,17 +388,10 @@ class LakeNames:
         tables = ([*self._named.get(word, ())] for word in _PEOPLE)
         return next(filter(None, tables), [])
 
-    def names_actor(self, column: int) -> float:
-        """Return how surely a column is named after people by what they do, as `created_by` is."""
-        # Nouns such as `author` count less than `by`: they may denote a thing or an organisation.
-        words = self.meanings[column]
-        if not words:
-            return 0.0
-        if words[-1] == "by":
-            return 1.0
-        endings = (words[-1][start:] for start in range(len(words[-1]) - _MIN_AGENT + 1))
-        is_noun = words[-1].endswith(_AGENTS) and not any(end in self._named for end in endings)
-        return _NOUN if is_noun and len(words[-1]) >= _MIN_AGENT and self.is_marked[column] else 0.0
+    def actor(self, column: int) -> float:
+        """Return how surely a column is named after people by what they do."""
+        is_marked = bool(self.is_marked[column])
+        return names_actor(self.meanings[column], self._named, is_marked=is_marked)
 
 
 def _letters(words: Words) -> Words:

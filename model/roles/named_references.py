@@ -159,7 +159,7 @@ def _by_actors(
     """Pair each column named after people by what they do with the keys of the people's tables."""
     keys = [key for table in names.people for key in keys_of.get(table, ())]
     settled = {column for column, _ in named}
-    acting = ((column, names.names_actor(column)) for column in range(len(names.lake)))
+    acting = ((column, names.actor(column)) for column in range(len(names.lake)))
     return {
         (column, key): share
         for column, share in acting

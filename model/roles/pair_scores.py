@@ -42,6 +42,9 @@ class ReferenceWeights:
     table_in_column: float = 1.5
     names_table: float = 1.5
     continues_table: float = 2.0
+    # Multiplies how surely the column is named after people by what they do, such as `created_by`,
+    # if the key's table lists people.
+    actor: float = 4.0
     same_name: float = 0.5
     other_word: float = -1.0
     # Weight if only the key is named as an identifier, and the referring column looks like a
@@ -410,6 +413,7 @@ class _Scorer:
             + weights.table_in_column * names.table_explained
             + weights.names_table * names.names_table
             + weights.continues_table * names.continues_table
+            + weights.actor * names.actor * keys.leads[key]
             + weights.same_name * names.same_name
             + weights.other_word * names.other_word
             + weights.unmarked * _find_measures(lake, candidates, names)
