@@ -6,9 +6,12 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.find import FindConfig, find
 from datahub_hyperjoin.joins import Join
@@ -76,3 +79,26 @@ def test_values_that_are_written_differently_join_and_the_evidence_says_how(
     assert (by_customer.right_containment, by_customer.right_fan_out) == (1.0, 1.0)
     assert by_customer.cardinality.words == "one-to-many"
     assert joins_of(spark, tables, profile) == joins
+
+
+@pytest.mark.parametrize(
+    "written", ["", "%Y-%m-%d 00:00:00", "%Y-%m-%dT00:00:00", "%d.%m.%Y 00:00", "%m/%d/%Y 0:00"]
+)
+def test_days_that_begin_at_midnight_refer_to_a_calendar_of_numbers(
+    tmp_path: Path, written: str
+) -> None:
+    keys = [f"{day:%Y%m%d},{day.month}" for day in DAYS]
+    tmp_path.joinpath("calendar.csv").write_text("\n".join(("date_key,month", *keys, "")))
+    sold = [DAYS[at * 7 % 100] for at in range(400)]
+    if written:
+        rows = [f"{5000 + at},{day:{written}}" for at, day in enumerate(sold)]
+        tmp_path.joinpath("sales.csv").write_text("\n".join(("no,order_date", *rows, "")))
+    else:
+        table = pa.table(
+            {"no": range(5000, 5400), "order_date": pa.array(sold).cast(pa.timestamp("us"))}
+        )
+        pq.write_table(table, tmp_path / "sales.parquet")
+    [record] = find_joins(tmp_path).records()
+    assert (record["left_column"], record["right_column"]) == ("order_date", "date_key")
+    assert (record["role"], record["compared_as"], record["rows"]) == ("reference", "dates", 400)
+    assert record["sql_was_run"]

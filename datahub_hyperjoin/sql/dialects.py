@@ -62,6 +62,9 @@ class SqlDialect(SqlParts):
     spelled: str
     """Expression that makes spaces, whole numbers and times uniform in the result of `folded`."""
 
+    without_midnight: str = "REGEXP_REPLACE({t}, '[ t]0?0:00[:.0]*$', '')"
+    """Expression of a date without the time at which it begins."""
+
     composed: str = "{t}"
     """Expression in which a letter and its accent are one character, where there is one."""
 
@@ -258,6 +261,7 @@ SQLITE = SqlDialect(
     number=lambda text: (
         f"CASE WHEN {text} {_PLAIN_NUMBER.format(text)} THEN CAST({text} AS REAL) END"
     ),
+    without_midnight="CASE WHEN {t} GLOB '*[ t]00:00:00' THEN SUBSTR({t}, 1, 10) ELSE {t} END",
     day_first=f"{_SQLITE_DATE}{_SECOND}{_FIRST} END",
     month_first=f"{_SQLITE_DATE}{_FIRST}{_SECOND} END",
     year_first=(

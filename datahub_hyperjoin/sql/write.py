@@ -222,6 +222,8 @@ def comparisons(
     """
     same = [("", "{x}"), ("text", dialect.text)]
     plain = _with_plain(dialect, characters, form)
+    if form is ValueForm.DATES and ":" in characters:
+        plain = dialect.without_midnight.replace("{t}", plain or "{t}")
     if form is None:
         same += [
             ("text in lower case, without spaces around it", "NULLIF({t}, '')"),
