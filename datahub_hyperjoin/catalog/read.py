@@ -97,10 +97,12 @@ def read_catalog(
     earlier = frozenset(map(table_id, history.own.all_datasets))
     found, datasets = read_known(graph, tables, scope=scope, earlier=earlier, warn=warn)
     read_tables = {table.id for table in found.tables}
-    unread = frozenset(datasets).difference(read_tables if scope.described else datasets)
-    covered = unread | read_tables
-    absent = _find_absent(graph, earlier - covered, warn)
     members = tables_of_members(found.tables)
+    unread = frozenset(datasets).difference(
+        {*read_tables, *members} if scope.described else datasets
+    )
+    covered = unread | read_tables
+    absent = _find_absent(graph, earlier - covered - members.keys(), warn)
     names = members | {table: table for table in (*datasets, *read_tables)}
     filed = find_decided_columns(scope.decisions, {**names, **found.matched}, warn)
     columns = {table: {path for path, _ in each.columns} for table, each in datasets.items()}
