@@ -22,6 +22,9 @@ class PartKind(Enum):
     NUMBER = "the numbers of {column} behind {mark}"
     """The number behind a prefix that cells have, or without it, without leading zeros."""
 
+    NUMBERS = "{column} and the other column by their numbers behind {mark}"
+    """The numbers behind another prefix in each column."""
+
     TEXT = "the texts of {column} behind {mark}"
     """What stands behind a prefix that all cells have."""
 
@@ -39,7 +42,7 @@ _WORDS = {
     )
     for kind in PartKind
 }
-_BLANK = "spaces"
+_BLANK, AND = "spaces", " and "
 BRACKETS, QUOTES = "[](){}", "\"'"
 """Characters around lists, and around their elements."""
 
@@ -64,6 +67,17 @@ class CellParts:
         """
         mark = _BLANK if self.mark == " " else self.mark
         return self.kind.value.format(column=self.column, mark=mark)
+
+    def sides(self, other: str) -> "tuple[CellParts, CellParts]":
+        """Return the numbers of the column, and those of the `other` one, behind their prefixes.
+
+        >>> both = CellParts(PartKind.NUMBERS, "orders.customer", "c and cust-")
+        >>> [side.mark for side in both.sides("customers.code")]
+        ['c', 'cust-']
+        """
+        own, _, its = self.mark.partition(AND)
+        number = PartKind.NUMBER
+        return CellParts(number, self.column, own), CellParts(number, other, its)
 
     @classmethod
     def read(cls, words: str) -> "CellParts | None":

@@ -9,12 +9,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, product
+from itertools import chain, islice, permutations, product
 
 import numpy as np
 import pyarrow as pa
 
 from datahub_hyperjoin.cell_parts import (
+    AND,
     BRACKETS,
     CellParts,
     PartKind,
@@ -62,8 +63,9 @@ _KEY = 0.98
 """Least uniqueness of a key."""
 _MAX_DENSITY = 0.5
 """Density above which numbers are taken for a counter."""
-_MOST_KEYS, _MOST_COLUMNS = 3, 4
-"""Most keys that are tried for one way to read a column, and most columns in one cell."""
+_MOST_KEYS, _MOST_COLUMNS, _MOST_NUMBERED = 3, 4, 16
+"""Most keys that are tried for one way to read a column, most columns in one cell, and most keys
+whose numbers have the same prefix."""
 _KEY_TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE})
 
 
@@ -108,7 +110,7 @@ def propose_parts(index: LakeIndex) -> list[PartProposal]:
     if not slots:
         return []
     held = _find_holders(lake, slots)
-    proposals = [*_single(index, held), *_glued(index, held)]
+    proposals = [*_single(index, held), *_numbered(lake, slots), *_glued(index, held)]
     return sorted(proposals, key=lambda each: (each.pairs, each.parts.words))
 
 
@@ -253,6 +255,28 @@ def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names:
     return has_names or (
         is_sparse and len(slot.values) >= _MANY and (share == 1 or not is_prefixed)
     )
+
+
+def _numbered(lake: Lake, slots: Sequence[_Slot]) -> Iterator[PartProposal]:
+    """Propose joins of numbers behind different prefixes, such as `C42` and `CUST-42`."""
+    by_prefix: dict[str, list[_Slot]] = defaultdict(list)
+    for slot in slots:
+        if slot.parts.kind is PartKind.NUMBER:
+            by_prefix[slot.parts.mark].append(slot)
+    words = {prefix: "".join(stems(prefix)[-1:]) for prefix in by_prefix if AND not in prefix}
+    for (own, first), (its, second) in permutations(words.items(), 2):
+        # Codes of the same letters are equal without their separators.
+        if first == second or not (first.startswith(second) or second.startswith(first)):
+            continue
+        keys = [slot for slot in by_prefix[its] if lake.profiles[slot.column].uniqueness >= _KEY]
+        for slot, key in product(by_prefix[own], keys[:_MOST_NUMBERED]):
+            if lake.table_of[slot.column] != lake.table_of[key.column] and (
+                # Numbers behind prefixes are as dense as those of any counter.
+                names := _compare_names(lake, slot, key.column)
+            ):
+                parts = CellParts(PartKind.NUMBERS, slot.parts.column, f"{own}{AND}{its}")
+                pair = lake.ids[slot.column], lake.ids[key.column]
+                yield PartProposal(pairs=(pair,), parts=parts, names=names)
 
 
 _SAME, _SIMILAR = 1.0, 0.7

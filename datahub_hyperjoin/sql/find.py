@@ -46,6 +46,7 @@ are first compared with all their zeros."""
 _PARTS = {
     PartKind.ELEMENTS: 1,
     PartKind.NUMBER: 0,
+    PartKind.NUMBERS: 0,
     PartKind.TEXT: 0,
     PartKind.JOINED: 1,
     PartKind.OF_TYPE: 0,

@@ -171,15 +171,9 @@ def part_comparisons(
             ):
                 templates = f"CONCAT({own}, {text}, {own})", f"CONCAT({own}, {element}, {own})"
                 yield ListComparison(words=words, templates=(templates,), dialect=dialect)
-        case PartKind.NUMBER | PartKind.TEXT:
-            start, length = _quoted(dialect, parts.mark), len(parts.mark)
-            is_number = parts.kind is PartKind.NUMBER
-            plain = dialect.without_zeros if is_number else "NULLIF({t}, '')"
-            rest = plain.replace("{t}", f"SUBSTR({{t}}, {length + 1})")
-            # Some cells may have their number without the prefix.
-            other = f" ELSE {plain}" if is_number else ""
-            own = f"CASE WHEN SUBSTR({{t}}, 1, {length}) = {start} THEN {rest}{other} END"
-            templates = (own, plain) if is_first else (plain, own)
+        case PartKind.NUMBER | PartKind.NUMBERS | PartKind.TEXT:
+            own, its = _behind(dialect, parts)
+            templates = (own, its) if is_first else (its, own)
             yield Comparison(words=words, templates=(templates,), dialect=dialect)
         case PartKind.JOINED:
             for same in ("{x}", "NULLIF({t}, '')", dialect.spelled):
@@ -194,6 +188,20 @@ def part_comparisons(
                 yield ComparisonOfType(
                     words=words, templates=((same, same),), dialect=dialect, type=parts.mark
                 )
+
+
+def _behind(dialect: SqlDialect, parts: CellParts) -> tuple[str, str]:
+    """Return templates of what is behind a prefix, and of the other column."""
+    if parts.kind is PartKind.NUMBERS:
+        own, its = (_behind(dialect, side)[0] for side in parts.sides(""))
+        return own, its
+    start, length = _quoted(dialect, parts.mark), len(parts.mark)
+    is_number = parts.kind is PartKind.NUMBER
+    plain = dialect.without_zeros if is_number else "NULLIF({t}, '')"
+    rest = plain.replace("{t}", f"SUBSTR({{t}}, {length + 1})")
+    # Some cells may have their number without the prefix.
+    other = f" ELSE {plain}" if is_number else ""
+    return f"CASE WHEN SUBSTR({{t}}, 1, {length}) = {start} THEN {rest}{other} END", plain
 
 
 def _quoted(dialect: SqlDialect, text: str) -> str:

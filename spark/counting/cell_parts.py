@@ -31,7 +31,7 @@ def in_parts(counted: TextCounts, parts: CellParts) -> TextCounts:
             rest = pc.utf8_slice_codeunits(normal, len(parts.mark))
             is_behind = pc.starts_with(normal, parts.mark)
             return TextCounts(counted.rows, pc.if_else(is_behind, rest, ""), counted.counts)
-        case PartKind.JOINED | PartKind.OF_TYPE:
+        case PartKind.JOINED | PartKind.OF_TYPE | PartKind.NUMBERS:
             return TextCounts(counted.rows, normal, counted.counts)
 
 

@@ -56,6 +56,9 @@ def _ends(pairs: ColumnPairs, parts: CellParts) -> Iterator[tuple[Counted, Count
             yield (column, parts.words), (other, "")
         case PartKind.NUMBER:
             yield (column, parts.words), (other, Notation.PADDED)
+        case PartKind.NUMBERS:
+            own, its = parts.sides(str(other))
+            yield (column, own.words), (other, its.words)
         case PartKind.JOINED:
             paths = tuple(each.path for _, each in pairs)
             yield (column, ""), (other.table, ColumnTuple(paths, glue=parts.mark))

@@ -225,6 +225,37 @@ def test_prefixed_keys_are_referred_to(tmp_path: Path) -> None:
     assert record["compared_as"] == "the numbers of customers.csv.code behind cust-"
 
 
+@pytest.mark.parametrize(
+    ("own", "its", "width"),
+    [("C", "CUST-", 1), ("customer:", "cust_", 5), ("https://shop.example/customers/", "C-", 3)],
+)
+def test_numbers_behind_different_prefixes_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, its: str, width: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frames = orders(own, DENSE, column="customer_code")
+    keys = [f"{its}{each:0{width}}" for each in DENSE]
+    [record] = found(tmp_path, {**frames, "customers": {**frames["customers"], "id": keys}})
+    assert (record["role"], record["cardinality"]) == ("reference", "many-to-one")
+    assert record["compared_as"] == (
+        "orders.csv.customer_code and the other column by their numbers behind "
+        f"{own.lower()} and {its.lower()}"
+    )
+    assert record["rows"] == rows_of(record) == 300
+
+
+@pytest.mark.parametrize(
+    ("own", "its", "table"),
+    [("C", "CON-", "contracts"), ("K-", "INV-", "customers"), ("INV-", "I", "sensors")],
+)
+def test_numbers_behind_prefixes_of_other_things_do_not_join(
+    tmp_path: Path, own: str, its: str, table: str
+) -> None:
+    frames = orders(own, DENSE, table=table)
+    keys = [f"{its}{each:05}" for each in DENSE]
+    assert found(tmp_path, {**frames, table: {**frames[table], "id": keys}}) == []
+
+
 def test_numbered_names_are_no_keys(tmp_path: Path) -> None:
     referred = [DENSE[at * 11 % 150] for at in range(400)]
     frames = {
