@@ -20,63 +20,7 @@ from enum import Enum
 
 from typing_extensions import Self
 
-from datahub_hyperjoin.form_parts import (
-    ACCENTED,
-    BANK_SQL,
-    BARE_UUID_PATTERN,
-    BOOK_PATTERN,
-    CLOCK_PATTERN,
-    CLOCK_SQL,
-    CODE_REWRITES,
-    DAY_FIRST_PATTERN,
-    DAY_IN_WORDS_PATTERN,
-    ENTITY,
-    FALSE_WORDS,
-    LABELS,
-    LINK_PATTERN,
-    LINK_SQL,
-    LOCAL_PHONE_PATTERN,
-    MONEY_MARKS,
-    MONEY_PATTERN,
-    MONTH_FIRST_PATTERN,
-    MONTH_PATTERN,
-    MONTH_SQL,
-    NETWORK_SQL,
-    NUMBER_REWRITES,
-    QUARTER_PATTERN,
-    QUARTER_SQL,
-    SEPARATORS,
-    SIXTH_VERSION_PATTERN,
-    TAX_PATTERN,
-    TAX_SQL,
-    TIME_SQL,
-    TRUE_WORDS,
-    WITH_CENTURY,
-    WRAPPED_UUID_PATTERN,
-    YEAR_FIRST_PATTERN,
-    SqlParts,
-    book_sql,
-    code_sql,
-    labelled_sql,
-    local_phone_sql,
-    phone_sql,
-    truth_sql,
-    uuid_sql,
-    write_book,
-    write_clock,
-    write_code,
-    write_date,
-    write_day_in_words,
-    write_instant,
-    write_markup,
-    write_month,
-    write_network,
-    write_number,
-    write_quarter,
-    write_serial_day,
-    write_without_accents,
-    write_year_first,
-)
+from datahub_hyperjoin import form_parts as parts
 
 Rewrites = tuple[tuple[str, str], ...]
 """Patterns and replacements, applied in this order."""
@@ -87,7 +31,7 @@ class _Form:
     """The declaration of a value form."""
 
     words: str
-    sql: Callable[[SqlParts], str]
+    sql: Callable[[parts.SqlParts], str]
 
 
 class ValueForm(str, Enum):
@@ -97,7 +41,7 @@ class ValueForm(str, Enum):
     """
 
     _value_: str
-    sql: Callable[[SqlParts], str]
+    sql: Callable[[parts.SqlParts], str]
     """Function that writes the SQL of values in normal form in this form, with the parts of a
     dialect."""
 
@@ -111,18 +55,18 @@ class ValueForm(str, Enum):
     WITHOUT_ZEROS = _Form("numbers without leading zeros", lambda sql: sql.without_zeros)
     NUMBERS = _Form("numbers", lambda sql: sql.number("REPLACE({t}, ',', '')"))
     DATES = _Form("dates", lambda sql: sql.iso_day)
-    TRUTH = _Form("truth values", truth_sql)
+    TRUTH = _Form("truth values", parts.truth_sql)
     INSTANTS = _Form("points in time", lambda sql: sql.instant)
-    UUIDS = _Form("uuids", uuid_sql)
-    CODES = _Form("codes without separators", code_sql)
-    LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({LINK_SQL}, '')")
-    TIMES = _Form("times of day", lambda _: TIME_SQL)
+    UUIDS = _Form("uuids", parts.uuid_sql)
+    CODES = _Form("codes without separators", parts.code_sql)
+    LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({parts.LINK_SQL}, '')")
+    TIMES = _Form("times of day", lambda _: parts.TIME_SQL)
     MONTHS = _Form("months", lambda _: "NULLIF({t}, '')")
-    NETWORK = _Form("network addresses", lambda _: f"NULLIF({NETWORK_SQL}, '.')")
+    NETWORK = _Form("network addresses", lambda _: f"NULLIF({parts.NETWORK_SQL}, '.')")
     TAX_NUMBERS = _Form("tax numbers without country", lambda _: "NULLIF({t}, '')")
-    BANKS = _Form("bank codes", lambda _: BANK_SQL)
-    QUARTERS = _Form("quarters", lambda _: QUARTER_SQL)
-    BOOKS = _Form("book numbers", book_sql)
+    BANKS = _Form("bank codes", lambda _: parts.BANK_SQL)
+    QUARTERS = _Form("quarters", lambda _: parts.QUARTER_SQL)
+    BOOKS = _Form("book numbers", parts.book_sql)
     MARKUP = _Form("text without HTML entities", lambda _: "NULLIF({t}, '')")
     ACCENTS = _Form("text without accents", lambda _: "NULLIF({t}, '')")
     EXACT = _Form("exact values", lambda _: "{x}")
@@ -146,7 +90,7 @@ class _Notation:
     write: Callable[[re.Match[str]], str]
     """Function that takes a match of the pattern and returns the value form."""
 
-    sql: Callable[[SqlParts], str]
+    sql: Callable[[parts.SqlParts], str]
     """Function that writes the SQL of the value form, with the parts of a dialect."""
 
     rewrites: Rewrites = ()
@@ -184,8 +128,8 @@ _SIGN, _EXPONENT = "([+-]?)", "(?:e([+-]?[0-9]{1,2}))?"
 _DATE_REWRITES = ((r"-([0-9])-", r"-0\1-"), (r"-([0-9])$", r"-0\1"))
 _PART = "0*(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _NETWORK_ADDRESS = rf"^(?:::ffff:)?{_PART}[.]{_PART}[.]{_PART}[.]{_PART}(?:/32)?$"
-_MARKS = re.escape(SEPARATORS)
-_LABEL = f"^(?:{'|'.join(LABELS)})[. :#]+"
+_MARKS = re.escape(parts.SEPARATORS)
+_LABEL = f"^(?:{'|'.join(parts.LABELS)})[. :#]+"
 _NUMBERED = f"{_LABEL}([0-9a-z][0-9a-z -]*)$"
 _BANK_CODE = "^([a-z]{6}[a-z0-9]{2})(?:xxx)?$"
 _PHONE = r"^(?:\+|00)[1-9][0-9 ()/.-]{7,}$"
@@ -212,7 +156,7 @@ class Notation(str, Enum):
         pattern=_PHONE,
         write=lambda match: re.sub("^00|[^0-9]", "", match[0]),
         rewrites=(("^00", ""), ("[^0-9]", "")),
-        sql=phone_sql,
+        sql=parts.phone_sql,
         marks="+0",
         generality=1,
     )
@@ -221,10 +165,10 @@ class Notation(str, Enum):
     LOCAL_PHONE = _Notation(
         words="telephone numbers of North America",
         form=ValueForm.CODES,
-        pattern=LOCAL_PHONE_PATTERN,
+        pattern=parts.LOCAL_PHONE_PATTERN,
         write=lambda match: "".join(match.groups()),
-        rewrites=((LOCAL_PHONE_PATTERN, r"\1\2\3"),),
-        sql=local_phone_sql,
+        rewrites=((parts.LOCAL_PHONE_PATTERN, r"\1\2\3"),),
+        sql=parts.local_phone_sql,
         types={"text": (), "integer": (11,)},
     )
     """Telephone numbers with or without the 1, as `(212) 555-0123` or `+1 212 555 0123`."""
@@ -232,9 +176,9 @@ class Notation(str, Enum):
     BOOK = _Notation(
         words="book numbers of 10 and 13 digits",
         form=ValueForm.BOOKS,
-        pattern=BOOK_PATTERN,
-        write=write_book,
-        sql=book_sql,
+        pattern=parts.BOOK_PATTERN,
+        write=parts.write_book,
+        sql=parts.book_sql,
         types={"text": (10, 13, 17), "integer": (10, 13)},
         is_checked=True,
     )
@@ -258,8 +202,8 @@ class Notation(str, Enum):
             rf"^{_SIGN}((?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]*)?|\.[0-9]+)"
             rf"{_EXPONENT}$"
         ),
-        write=lambda match: write_number(match, ".", ","),
-        rewrites=((",", ""), *NUMBER_REWRITES),
+        write=lambda match: parts.write_number(match, ".", ","),
+        rewrites=((",", ""), *parts.NUMBER_REWRITES),
         one_by_one="e",  # only decimal arithmetic can shift the point
         sql=lambda sql: sql.number("REPLACE({t}, ',', '')"),
     )
@@ -269,7 +213,7 @@ class Notation(str, Enum):
         words="exponents",
         form=ValueForm.NUMBERS,
         pattern=r"^(-?)([0-9](?:\.[0-9]*)?)e\+?([0-9]{1,2})$",
-        write=lambda match: write_number(match, ".", ""),
+        write=lambda match: parts.write_number(match, ".", ""),
         sql=lambda sql: sql.number("{t}"),
         types={"decimal": ()},
     )
@@ -289,11 +233,11 @@ class Notation(str, Enum):
     MONEY = _Notation(
         words="currency and percent signs",
         form=ValueForm.NUMBERS,
-        pattern=MONEY_PATTERN,
-        write=lambda match: write_number(match, ".", ","),
-        rewrites=((f"[,{MONEY_MARKS} ]", ""), *NUMBER_REWRITES),
-        sql=lambda sql: sql.number(sql.without(f", {MONEY_MARKS}")),
-        marks=MONEY_MARKS,
+        pattern=parts.MONEY_PATTERN,
+        write=lambda match: parts.write_number(match, ".", ","),
+        rewrites=((f"[,{parts.MONEY_MARKS} ]", ""), *parts.NUMBER_REWRITES),
+        sql=lambda sql: sql.number(sql.without(f", {parts.MONEY_MARKS}")),
+        marks=parts.MONEY_MARKS,
     )
     """Amounts, as `$1,200.50` or `12 %`."""
 
@@ -304,8 +248,8 @@ class Notation(str, Enum):
             rf"^{_SIGN}((?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:[. ][0-9]{{3}})+)(?:,[0-9]*)?|,[0-9]+)"
             rf"{_EXPONENT}$"
         ),
-        write=lambda match: write_number(match, ",", ". "),
-        rewrites=(("[. ]", ""), *NUMBER_REWRITES),
+        write=lambda match: parts.write_number(match, ",", ". "),
+        rewrites=(("[. ]", ""), *parts.NUMBER_REWRITES),
         one_by_one="e",
         sql=lambda sql: sql.number("REPLACE(REPLACE(REPLACE({t}, '.', ''), ' ', ''), ',', '.')"),
     )
@@ -314,9 +258,9 @@ class Notation(str, Enum):
     DAY_FIRST = _Notation(
         words="day first",
         form=ValueForm.DATES,
-        pattern=DAY_FIRST_PATTERN,
-        write=lambda match: write_date(match[3] or match[4], match[2], match[1]),
-        rewrites=(*WITH_CENTURY, (DAY_FIRST_PATTERN, r"\3-\2-\1"), *_DATE_REWRITES),
+        pattern=parts.DAY_FIRST_PATTERN,
+        write=lambda match: parts.write_date(match[3] or match[4], match[2], match[1]),
+        rewrites=(*parts.WITH_CENTURY, (parts.DAY_FIRST_PATTERN, r"\3-\2-\1"), *_DATE_REWRITES),
         sql=lambda sql: sql.day_first,
     )
     """Dates with the day first, as in `31.01.2024`."""
@@ -324,9 +268,9 @@ class Notation(str, Enum):
     MONTH_FIRST = _Notation(
         words="month first",
         form=ValueForm.DATES,
-        pattern=MONTH_FIRST_PATTERN,
-        write=lambda match: write_date(match[3] or match[4], match[1], match[2]),
-        rewrites=(*WITH_CENTURY, (MONTH_FIRST_PATTERN, r"\3-\1-\2"), *_DATE_REWRITES),
+        pattern=parts.MONTH_FIRST_PATTERN,
+        write=lambda match: parts.write_date(match[3] or match[4], match[1], match[2]),
+        rewrites=(*parts.WITH_CENTURY, (parts.MONTH_FIRST_PATTERN, r"\3-\1-\2"), *_DATE_REWRITES),
         sql=lambda sql: sql.month_first,
     )
     """Dates with the month first, as in `01/31/2024`."""
@@ -334,10 +278,10 @@ class Notation(str, Enum):
     YEAR_FIRST = _Notation(
         words="year first",
         form=ValueForm.DATES,
-        pattern=YEAR_FIRST_PATTERN,
-        write=write_year_first,
+        pattern=parts.YEAR_FIRST_PATTERN,
+        write=parts.write_year_first,
         # A group without a match is empty, so that only one of both alternatives is written.
-        rewrites=((YEAR_FIRST_PATTERN, r"\1-\2\4-\3\5"), *_DATE_REWRITES),
+        rewrites=((parts.YEAR_FIRST_PATTERN, r"\1-\2\4-\3\5"), *_DATE_REWRITES),
         sql=lambda sql: sql.year_first,
         types={"text": (), "integer": (8,)},
         is_certain=True,
@@ -347,8 +291,8 @@ class Notation(str, Enum):
     DAY_IN_WORDS = _Notation(
         words="months in words",
         form=ValueForm.DATES,
-        pattern=DAY_IN_WORDS_PATTERN,
-        write=write_day_in_words,
+        pattern=parts.DAY_IN_WORDS_PATTERN,
+        write=parts.write_day_in_words,
         sql=lambda sql: sql.day_in_words,
         is_certain=True,
     )
@@ -358,7 +302,7 @@ class Notation(str, Enum):
         words="days of spreadsheets",
         form=ValueForm.DATES,
         pattern="^[2-6][0-9]{4}$",
-        write=write_serial_day,
+        write=parts.write_serial_day,
         sql=lambda sql: sql.serial_day,
         types={"integer": (5,)},
     )
@@ -367,9 +311,9 @@ class Notation(str, Enum):
     MONTH = _Notation(
         words="months of a year",
         form=ValueForm.MONTHS,
-        pattern=MONTH_PATTERN,
-        write=write_month,
-        sql=lambda _: MONTH_SQL,
+        pattern=parts.MONTH_PATTERN,
+        write=parts.write_month,
+        sql=lambda _: parts.MONTH_SQL,
         types={"text": (), "integer": (6,)},
         is_certain=True,
     )
@@ -378,8 +322,8 @@ class Notation(str, Enum):
     QUARTER = _Notation(
         words="quarters of a year",
         form=ValueForm.QUARTERS,
-        pattern=QUARTER_PATTERN,
-        write=write_quarter,
+        pattern=parts.QUARTER_PATTERN,
+        write=parts.write_quarter,
         sql=ValueForm.QUARTERS.sql,
         is_certain=True,
     )
@@ -400,8 +344,8 @@ class Notation(str, Enum):
     SIXTH_VERSION = _Notation(
         words="network addresses of version 6",
         form=ValueForm.NETWORK,
-        pattern=SIXTH_VERSION_PATTERN,
-        write=write_network,
+        pattern=parts.SIXTH_VERSION_PATTERN,
+        write=parts.write_network,
         sql=lambda _: "NULL",  # few systems have functions for them
         marks=":",
         is_certain=True,
@@ -412,9 +356,9 @@ class Notation(str, Enum):
         words="numbers after a word",
         form=ValueForm.CODES,
         pattern=_NUMBERED,
-        write=lambda match: write_code(match[1]),
-        rewrites=((_LABEL, ""), *CODE_REWRITES),
-        sql=labelled_sql,
+        write=lambda match: parts.write_code(match[1]),
+        rewrites=((_LABEL, ""), *parts.CODE_REWRITES),
+        sql=parts.labelled_sql,
         is_certain=True,
     )
     """Numbers and codes that are called so, as `No. 12` or `ISBN 978-3-16-148410-0`."""
@@ -422,10 +366,10 @@ class Notation(str, Enum):
     TAX_NUMBER = _Notation(
         words="tax numbers with country code",
         form=ValueForm.TAX_NUMBERS,
-        pattern=TAX_PATTERN,
+        pattern=parts.TAX_PATTERN,
         write=lambda match: match[1],
-        rewrites=((TAX_PATTERN, r"\1"),),
-        sql=lambda _: TAX_SQL,
+        rewrites=((parts.TAX_PATTERN, r"\1"),),
+        sql=lambda _: parts.TAX_SQL,
         types={"text": (8, 9, 10, 11)},
         is_certain=True,
     )
@@ -446,9 +390,9 @@ class Notation(str, Enum):
     TRUTH_WORDS = _Notation(
         words="truth words",
         form=ValueForm.TRUTH,
-        pattern=f"^(?:({'|'.join(TRUE_WORDS)})|{'|'.join(FALSE_WORDS)})$",
+        pattern=f"^(?:({'|'.join(parts.TRUE_WORDS)})|{'|'.join(parts.FALSE_WORDS)})$",
         write=lambda match: "true" if match[1] else "false",
-        sql=truth_sql,
+        sql=parts.truth_sql,
         types={},  # columns of two values are asked for them, whatever their type
     )
     """Words for true and false, such as `t`, `yes` or `1`."""
@@ -461,7 +405,7 @@ class Notation(str, Enum):
             r"((?:[01][0-9]|2[0-3]):[0-5][0-9])(?:(:[0-5][0-9])(?:\.([0-9]{1,6}))?)?"
             r" ?([+-](?:0[0-9]|1[0-4])):?([0-5][0-9])?$"
         ),
-        write=write_instant,
+        write=parts.write_instant,
         sql=lambda sql: sql.zoned_instant,
         types={"timestamp": ()},
     )
@@ -470,9 +414,9 @@ class Notation(str, Enum):
     BARE_UUID = _Notation(
         words="uuids without hyphens",
         form=ValueForm.UUIDS,
-        pattern=f"^{BARE_UUID_PATTERN}$",
+        pattern=f"^{parts.BARE_UUID_PATTERN}$",
         write=lambda match: "-".join(match.groups()),
-        rewrites=((BARE_UUID_PATTERN, r"\1-\2-\3-\4-\5"),),
+        rewrites=((parts.BARE_UUID_PATTERN, r"\1-\2-\3-\4-\5"),),
         sql=ValueForm.UUIDS.sql,
         types={"text": (32,)},
         is_certain=True,
@@ -482,9 +426,9 @@ class Notation(str, Enum):
     WRAPPED_UUID = _Notation(
         words="uuids in braces",
         form=ValueForm.UUIDS,
-        pattern=WRAPPED_UUID_PATTERN,
+        pattern=parts.WRAPPED_UUID_PATTERN,
         write=lambda match: "-".join(match.groups()),
-        rewrites=((WRAPPED_UUID_PATTERN, r"\1-\2-\3-\4-\5"),),
+        rewrites=((parts.WRAPPED_UUID_PATTERN, r"\1-\2-\3-\4-\5"),),
         sql=ValueForm.UUIDS.sql,
         marks="{(:",
         is_certain=True,
@@ -506,9 +450,9 @@ class Notation(str, Enum):
     CLOCK = _Notation(
         words="times before and after noon",
         form=ValueForm.TIMES,
-        pattern=CLOCK_PATTERN,
-        write=write_clock,
-        sql=lambda _: CLOCK_SQL,
+        pattern=parts.CLOCK_PATTERN,
+        write=parts.write_clock,
+        sql=lambda _: parts.CLOCK_SQL,
         marks="m",
     )
     """Times of day, as `9:30 PM`."""
@@ -516,9 +460,9 @@ class Notation(str, Enum):
     LINK = _Notation(
         words="addresses with their scheme",
         form=ValueForm.LINKS,
-        pattern=LINK_PATTERN,
+        pattern=parts.LINK_PATTERN,
         write=lambda match: match[1],
-        rewrites=((LINK_PATTERN, r"\1"),),
+        rewrites=((parts.LINK_PATTERN, r"\1"),),
         sql=ValueForm.LINKS.sql,
         marks=":/w<",
         is_certain=True,
@@ -529,8 +473,8 @@ class Notation(str, Enum):
         words="letters and a number with leading zeros",
         form=ValueForm.CODES,
         pattern="^[a-z]+[0-9][a-z0-9]*$",
-        write=lambda match: write_code(match[0]),
-        rewrites=CODE_REWRITES,
+        write=lambda match: parts.write_code(match[0]),
+        rewrites=parts.CODE_REWRITES,
         sql=ValueForm.CODES.sql,
         marks="0",
         generality=2,
@@ -542,10 +486,10 @@ class Notation(str, Enum):
         words="codes with separators",
         form=ValueForm.CODES,
         pattern=f"^[a-z{_MARKS}]*[0-9][a-z0-9{_MARKS}]*$",
-        write=lambda match: write_code(match[0]),
-        rewrites=CODE_REWRITES,
+        write=lambda match: parts.write_code(match[0]),
+        rewrites=parts.CODE_REWRITES,
         sql=ValueForm.CODES.sql,
-        marks=SEPARATORS,
+        marks=parts.SEPARATORS,
         generality=2,
         is_certain=True,
     )
@@ -554,8 +498,8 @@ class Notation(str, Enum):
     MARKUP = _Notation(
         words="HTML entities",
         form=ValueForm.MARKUP,
-        pattern=f"^.*{ENTITY}",
-        write=write_markup,
+        pattern=f"^.*{parts.ENTITY}",
+        write=parts.write_markup,
         sql=ValueForm.MARKUP.sql,
         marks="&",
         generality=3,
@@ -568,9 +512,9 @@ class Notation(str, Enum):
         words="accents",
         form=ValueForm.ACCENTS,
         pattern="^.*[à-öø-ž]",
-        write=write_without_accents,
+        write=parts.write_without_accents,
         sql=ValueForm.ACCENTS.sql,
-        marks=ACCENTED,
+        marks=parts.ACCENTED,
         generality=4,
         is_certain=True,
         least=0.03,
