@@ -109,7 +109,9 @@ _UUID_MARKS = "-{}()"
 
 def uuid_sql(sql: SqlParts) -> str:
     """Write the SQL of uuids."""
-    return sql.without(_UUID_MARKS).replace("{t}", "REPLACE({t}, 'urn:uuid:', '')")
+    return sql.without(_UUID_MARKS).replace(
+        "{t}", "REPLACE(REPLACE({t}, 'urn:uuid:', ''), '0x', '')"
+    )
 
 
 TRUE_WORDS = (
@@ -152,6 +154,7 @@ CLOCK_SQL = (
 )
 
 
+HEXADECIMAL_SQL = "CASE WHEN SUBSTR({t}, 2, 1) = 'x' THEN SUBSTR({t}, 3) ELSE NULLIF({t}, '') END"
 NETWORK_SQL = "CONCAT('.', REPLACE(REPLACE({t}, '::ffff:', ''), '/32', ''))"
 for _zeros in (".00", ".0"):  # a part that is zero becomes empty on both sides
     NETWORK_SQL = f"REPLACE({NETWORK_SQL}, '{_zeros}', '.')"
@@ -393,7 +396,7 @@ MONEY_PATTERN = (
     rf" ?[{MONEY_MARKS}]?$"
 )
 _HEX = tuple(f"([0-9a-f]{{{length}}})" for length in (8, 4, 4, 4, 12))
-UUID_PATTERN, BARE_UUID_PATTERN = "-".join(_HEX), "".join(_HEX)
+UUID_PATTERN, BARE_UUID_PATTERN = "-".join(_HEX), f"^(?:0x)?{''.join(_HEX)}$"
 WRAPPED_UUID_PATTERN = rf"^(?:urn:uuid:|[{{(])?{UUID_PATTERN}[)}}]?$"
 LINK_PATTERN = (
     r"^<?(?:[a-z][a-z0-9+]*://|mailto:)?(?:www\.|(?:dx\.)?doi\.org/|orcid\.org/)?"

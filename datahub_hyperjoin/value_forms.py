@@ -58,6 +58,7 @@ class ValueForm(str, Enum):
     TRUTH = _Form("truth values", parts.truth_sql)
     INSTANTS = _Form("points in time", lambda sql: sql.instant)
     UUIDS = _Form("uuids", parts.uuid_sql)
+    HEXADECIMAL = _Form("hexadecimal digits", lambda _: parts.HEXADECIMAL_SQL)
     CODES = _Form("codes without separators", parts.code_sql)
     LINKS = _Form("addresses without scheme", lambda _: f"NULLIF({parts.LINK_SQL}, '')")
     TIMES = _Form("times of day", lambda _: parts.TIME_SQL)
@@ -414,14 +415,14 @@ class Notation(str, Enum):
     BARE_UUID = _Notation(
         words="uuids without hyphens",
         form=ValueForm.UUIDS,
-        pattern=f"^{parts.BARE_UUID_PATTERN}$",
+        pattern=parts.BARE_UUID_PATTERN,
         write=lambda match: "-".join(match.groups()),
         rewrites=((parts.BARE_UUID_PATTERN, r"\1-\2-\3-\4-\5"),),
         sql=ValueForm.UUIDS.sql,
-        types={"text": (32,)},
+        types={"text": (32, 34)},
         is_certain=True,
     )
-    """32 hexadecimal digits, as of a uuid that is stored as 16 bytes."""
+    """32 hexadecimal digits, as of a uuid that is stored as 16 bytes, also after `0x`."""
 
     WRAPPED_UUID = _Notation(
         words="uuids in braces",
@@ -434,6 +435,18 @@ class Notation(str, Enum):
         is_certain=True,
     )
     """Uuids in braces or with their scheme, as `urn:uuid:6f9619ff-8b86-d011-b42d-00c04fc964ff`."""
+
+    HEXADECIMAL = _Notation(
+        words="hexadecimal digits after 0x",
+        form=ValueForm.HEXADECIMAL,
+        pattern=r"^(?:0|\\)x([0-9a-f]{8,})$",  # fewer digits may be those of another number
+        write=lambda match: match[1],
+        rewrites=((r"^(?:0|\\)x", ""),),
+        sql=ValueForm.HEXADECIMAL.sql,
+        marks="x",
+        is_certain=True,
+    )
+    """Bytes as databases write them, as `0x52908400098527886e0f7030069857d2` or after `\\x`."""
 
     SHORT_TIME = _Notation(
         words="times without seconds",

@@ -107,6 +107,8 @@ def test_points_in_time_are_equal_in_every_zone(
         ("20241301", Notation.YEAR_FIRST),
         ("2024-02-30 10:00+01:00", Notation.OFFSET),
         ("maybe", Notation.TRUTH_WORDS),
+        ("0x12", Notation.HEXADECIMAL),
+        ("0x1234567g", Notation.HEXADECIMAL),
     ],
 )
 def test_a_value_that_a_notation_cannot_read_stays_as_it_is(text: str, notation: Notation) -> None:
@@ -168,6 +170,9 @@ def test_words_for_false_are_false(word: str) -> None:
         (["ab12", "ab-13"], Notation.SEPARATED),
         (["2024-01-31t09:30:00+01:00"], Notation.OFFSET),
         (["6ba7b8109dad11d180b400c04fd430c8"], Notation.BARE_UUID),
+        (["0x6ba7b8109dad11d180b400c04fd430c8"], Notation.BARE_UUID),
+        (["0xde709f21", "\\x52908400098527"], Notation.HEXADECIMAL),
+        (["0x10", "0x11"], None),
         (["6ba7b810-9dad-11d1-80b4-00c04fd430c8"], None),
         ([], None),
     ],

@@ -41,6 +41,7 @@ EXAMPLES = {
         "{6f9619ff-8b86-d011-b42d-00c04fc964ff}",
         "6f9619ff-8b86-d011-b42d-00c04fc964ff",
     ),
+    Notation.HEXADECIMAL: ("0x52908400098527886E0F", "52908400098527886e0f"),
     Notation.SHORT_TIME: ("9:30", "09:30:00"),
     Notation.CLOCK: ("9:30 PM", "21:30:00"),
     Notation.LINK: ("https://doi.org/10.1000/x1/", "10.1000/x1"),

@@ -50,7 +50,7 @@ _SUSPECT_SHARE = 0.03
 """Minimum share of the first values that look as if they were written in a notation."""
 _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
-_MARKS = SEPARATORS.encode() + MONEY_MARKS.encode() + ACCENTED.encode() + b"&"
+_MARKS = SEPARATORS.encode() + MONEY_MARKS.encode() + ACCENTED.encode() + b"&\\"
 _IS_MARK = np.isin(np.arange(256), np.frombuffer(_MARKS, np.uint8))
 _IS_LETTER = np.isin(np.arange(256), np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8))
 _EXPONENT, _POINT, _ZERO = b"e.0"

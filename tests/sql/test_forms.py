@@ -44,8 +44,12 @@ WRITTEN = {
             *("2024-02-01 17:30:00", "2024-02-01 16:00:00"),
         ],
     ),
+    Notation.HEXADECIMAL: (
+        ["0x52908400098527886E0F", "0xDE709F2102306220921060", "0x001A2B3C"],
+        ["52908400098527886e0f", "001a2b3c", "de709f"],
+    ),
     Notation.BARE_UUID: (
-        ["6ba7b8109dad11d180b400c04fd430c8", "1B4E28BA2FA111D2883F0016D3CCA427"],
+        ["0x6ba7b8109dad11d180b400c04fd430c8", "1B4E28BA2FA111D2883F0016D3CCA427"],
         ["6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"],
     ),
     Notation.WRAPPED_UUID: (
@@ -126,6 +130,7 @@ TYPES = {
     Notation.YEAR_FIRST: ("DATE", "DATE", "TEXT"),
     Notation.TRUTH_WORDS: ("BOOLEAN", None, None),
     Notation.OFFSET: ("TIMESTAMP", "DATETIME", "TEXT"),
+    Notation.HEXADECIMAL: (None, None, None),
     Notation.BARE_UUID: ("UUID", "UUID", "TEXT"),
     Notation.WRAPPED_UUID: ("UUID", "UUID", "TEXT"),
     Notation.DAY_IN_WORDS: ("DATE", "DATE", None),
