@@ -163,6 +163,15 @@ BANK_SQL = "CASE WHEN {t} LIKE '________xxx' THEN SUBSTR({t}, 1, 8) ELSE NULLIF(
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 NUMBER_OF_MONTH = {word: f"{number:02}" for number, word in enumerate(_MONTHS, 1)}
 _MONTH_CASES = " ".join(f"WHEN '{word}' THEN '{at}'" for word, at in NUMBER_OF_MONTH.items())
+_OTHER_MONTHS = ("ene|gen", "fév|fev", "mär|mrz|mrt|maa", "avr|abr", "mai|mag|mei", "juin|giu")
+_OTHER_MONTHS += ("juil|lug", "aoû|aou|ago", "set", "okt|ott|out", "", "déc|dez|dic")
+_NUMBER_OF_OTHER_MONTH = {
+    word: f"{number:02}"
+    for number, words in enumerate(_OTHER_MONTHS, 1)
+    for word in words.split("|")
+    if word
+}
+"""The months of German, French, Spanish, Italian, Portuguese and Dutch that begin otherwise."""
 MONTH_SQL = (
     "CASE WHEN SUBSTR({t}, 1, 1) BETWEEN '0' AND '9' AND {t} LIKE '______' "
     "THEN CONCAT(SUBSTR({t}, 1, 4), '-', SUBSTR({t}, 5, 2)) "
@@ -291,6 +300,22 @@ def write_day_in_words(match: re.Match[str]) -> str:
     return write_date(year or end, NUMBER_OF_MONTH[before or after], first or second)
 
 
+def write_day_in_other_words(match: re.Match[str]) -> str:
+    """Write a day whose month was read as a word of another language than English."""
+    day, other, word, year = match.groups()
+    return write_date(year, _number_of(other, word), day)
+
+
+def write_month_in_other_words(match: re.Match[str]) -> str:
+    """Write a month that was read as a word of another language than English."""
+    other, word, year = match.groups()
+    return f"{year}-{_number_of(other, word)}"
+
+
+def _number_of(other: str | None, word: str) -> str:
+    return _NUMBER_OF_OTHER_MONTH[other] if other else NUMBER_OF_MONTH[word]
+
+
 def write_month(match: re.Match[str]) -> str:
     """Write a month of which the year and a number or a word were read."""
     first, number, other, second, word, third, short = match.groups()
@@ -375,7 +400,7 @@ def write_instant(match: re.Match[str]) -> str:
 _MONTH, _DAY = "(1[0-2]|0?[1-9])", "([12][0-9]|3[01]|0?[1-9])"
 _MONTH_WORD = f"({'|'.join(NUMBER_OF_MONTH)})[a-z]*[.]?"
 DAY_IN_WORDS_PATTERN = (
-    rf"^(?:[a-z]+[.]?,? )?(?:{_DAY}[. -]*{_MONTH_WORD}[ ,-]*([0-9]{{4}}|[0-9]{{2}})|"
+    rf"^(?:[a-zà-ÿ]+[.]?,? )?(?:{_DAY}[. -]*{_MONTH_WORD}[ ,-]*([0-9]{{4}}|[0-9]{{2}})|"
     rf"{_MONTH_WORD} {_DAY},? ([0-9]{{4}}))$"
 )
 _YEAR = "((?:1[6-9]|2[01])[0-9]{2})"
@@ -383,6 +408,13 @@ MONTH_PATTERN = (
     rf"^(?:{_YEAR}[./m-]?(0[1-9]|1[0-2])|{_MONTH}[./-]{_YEAR}|"
     rf"{_MONTH_WORD}[ ./-](?:{_YEAR}|'?([0-9]{{2}})))$"
 )
+# Either the month shows another language, or what stands before the year does.
+_OTHER_WORD = f"({'|'.join(_NUMBER_OF_OTHER_MONTH)})[a-zà-ÿ]*[.]?(?: del?)?[ .,/-]*"
+_WORD_OF = f"({'|'.join(NUMBER_OF_MONTH)})[a-zà-ÿ]*[.]? del? "
+DAY_IN_OTHER_WORDS_PATTERN = (
+    rf"^(?:[a-zà-ÿ]+[.]?,? )?{_DAY}(?:er|o)?[. -]*(?:de )?(?:{_OTHER_WORD}|{_WORD_OF})([0-9]{{4}})$"
+)
+MONTH_IN_OTHER_WORDS_PATTERN = f"^(?:{_OTHER_WORD}|{_WORD_OF}){_YEAR}$"
 QUARTER_PATTERN = rf"^(?:{_YEAR}[ ./-]?q([1-4])|q([1-4])[ ./-]?{_YEAR}|([1-4])q[ ./-]?{_YEAR})$"
 CLOCK_PATTERN = r"^(0?[1-9]|1[0-2])(?::([0-5][0-9]))?(?::([0-5][0-9]))?(?:[.]0+)? ?([ap])[.]?m[.]?$"
 SIXTH_VERSION_PATTERN = "^(?:[0-9a-f:]*::[0-9a-f:]*|(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4})$"

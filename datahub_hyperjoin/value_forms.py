@@ -299,6 +299,16 @@ class Notation(str, Enum):
     )
     """Dates with the English name of the month, as `31 Jan 2024` or `January 31, 2024`."""
 
+    DAY_IN_OTHER_WORDS = _Notation(
+        words="months in words of other languages",
+        form=ValueForm.DATES,
+        pattern=parts.DAY_IN_OTHER_WORDS_PATTERN,
+        write=parts.write_day_in_other_words,
+        sql=lambda _: "NULL",  # databases know the names of one language
+        is_certain=True,
+    )
+    """Dates with the month in another language than English, as `3. Mai 2024`."""
+
     SERIAL_DAY = _Notation(
         words="days of spreadsheets",
         form=ValueForm.DATES,
@@ -319,6 +329,16 @@ class Notation(str, Enum):
         is_certain=True,
     )
     """Months, as `202401`, `01/2024` or `Jan 2024`."""
+
+    MONTH_IN_OTHER_WORDS = _Notation(
+        words="months of a year in other languages",
+        form=ValueForm.MONTHS,
+        pattern=parts.MONTH_IN_OTHER_WORDS_PATTERN,
+        write=parts.write_month_in_other_words,
+        sql=lambda _: "NULL",
+        is_certain=True,
+    )
+    """Months in another language than English, as `März 2024`."""
 
     QUARTER = _Notation(
         words="quarters of a year",

@@ -78,6 +78,33 @@ def test_dates_are_equal_in_every_order(date: dt.date) -> None:
         assert canonical_form(text, notation) == str(date)
 
 
+MONTHS = {
+    "{day}. {month} {year}": "januar februar märz april mai juni juli august september oktober "
+    "november dezember jan feb mrz apr mai jun jul aug sept okt nov dez",
+    "{day} {month} {year}": "janvier février mars avril mai juin juillet août septembre octobre "
+    "novembre décembre janv févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
+    "lunedì, {day} {month} {year}": "gennaio febbraio marzo aprile maggio giugno luglio agosto "
+    "settembre ottobre novembre dicembre gen feb mar apr mag giu lug ago set ott nov dic",
+    "{day} de {month} de {year}": "enero febrero marzo abril mayo junio julio agosto septiembre "
+    "octubre noviembre diciembre janeiro fevereiro março abril maio junho julho agosto setembro "
+    "outubro novembro dezembro",
+    "{day} {month}, {year}": "januari februari maart april mei juni juli augustus september "
+    "oktober november december",
+}
+
+
+@pytest.mark.parametrize("written", MONTHS)
+@given(DATES)
+def test_days_and_months_are_read_in_other_languages(written: str, date: dt.date) -> None:
+    names = MONTHS[written].split()
+    for month in names[date.month - 1 :: 12]:
+        text = normal_form(written.format(day=date.day, month=month, year=date.year))
+        assert canonical_form(text, Notation.DAY_IN_WORDS) == str(date)
+        _, name, year = written.partition("{month}")
+        text = normal_form(f"{name}{year}".format(month=month, year=date.year))
+        assert canonical_form(text.replace(",", ""), Notation.MONTH) == str(date)[:7]
+
+
 @given(INSTANTS, OFFSETS, st.sampled_from(["seconds", "microseconds"]))
 def test_points_in_time_are_equal_in_every_zone(
     instant: dt.datetime, offset: dt.timedelta, precision: str
@@ -157,6 +184,10 @@ def test_words_for_false_are_false(word: str) -> None:
         (["y", "n", "no"], None),
         (["31/01/2024", "2024-02-01", "3 mar 2024"], Notation.DAY_FIRST),
         (["31/01/24", "01/02/24"], Notation.DAY_FIRST),
+        (["3. märz 2024", "1. mai 2024"], Notation.DAY_IN_OTHER_WORDS),
+        (["3. märz 2024", "1. april 2024"], Notation.DAY_IN_WORDS),
+        (["3 may 2024", "1 june 2024"], Notation.DAY_IN_WORDS),
+        (["märz 2024", "mai 2024"], Notation.MONTH_IN_OTHER_WORDS),
         (["01/31/2024 12:00:00 am", "02/01/2024 12:00:00 am"], Notation.MONTH_FIRST),
         (["+12125550123", "+14155550124"], Notation.LOCAL_PHONE),
         (["+12125550123", "+49301234567"], Notation.PHONE),
