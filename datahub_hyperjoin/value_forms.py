@@ -505,13 +505,14 @@ class Notation(str, Enum):
     LETTERED = _Notation(
         words="letters and a number with leading zeros",
         form=ValueForm.CODES,
-        pattern="^[a-z]+[0-9][a-z0-9]*$",
+        pattern=f"{parts.PADDED_CODE}[a-z0-9]*$",
         write=lambda match: parts.write_code(match[0]),
         rewrites=parts.CODE_REWRITES,
         sql=ValueForm.CODES.sql,
         marks="0",
         generality=2,
         is_certain=True,
+        least=0.03,  # of a counter, a tenth may have zeros
     )
     """Letters before a number of so many digits, as in `AB0012`."""
 

@@ -128,7 +128,7 @@ def test_compact_dates_and_points_in_time_are_sketched() -> None:
         (["31.01.2024", "01.02.2024"], Notation.DAY_FIRST),
         (["20240131", "20240201"], Notation.YEAR_FIRST),
         (["2024-01-31T09:30:00+01:00"], Notation.OFFSET),
-        (["AB0012", "AB120"], Notation.LETTERED),
+        (["AB0012", "AB0120"], Notation.LETTERED),
         (["AB12", "AB120"], None),
         (["JA", "nein"], Notation.TRUTH_WORDS),
         (["1", "0"], Notation.TRUTH_WORDS),
