@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from importlib.util import find_spec
-from itertools import chain, islice
+from itertools import chain, islice, pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from datahub_hyperjoin.locations import Dialect, File
@@ -41,11 +41,16 @@ if TYPE_CHECKING:
 _PACKAGE = "python_calamine"
 _ROWS_EXAMINED, _BYTES_EXAMINED = 200, 1 << 10
 _BATCH_ROWS = 1 << 13
+_ROWS_DIVIDED = 1 << 14
+"""Maximum number of rows of a sheet that is searched for several tables."""
+_FEWEST_ROWS, _ROWS_COMPARED, _ROWS_BELOW = 2, 20, 3
+"""Of a table above, and of one that begins with titles, and below its header."""
 _EXACT_FLOATS = 2.0**53
 
 Cell = str | float | bool | date | time | timedelta
-_Rows = Iterator[tuple[int, list[Cell]]]
-"""The rows of a sheet, each with its place."""
+_Row = tuple[int, list[Cell]]
+"""A row of a sheet, with its place."""
+_Rows = Iterator[_Row]
 
 
 class _Merged(NamedTuple):
@@ -89,7 +94,12 @@ class Workbook(FileFormat):
 def _read(
     rows: _Rows, merged: Sequence[_Merged], paths: Paths, extent: RowEstimate, dialect: Dialect
 ) -> TableStream:
-    numbered = [*islice(rows, _ROWS_EXAMINED)]
+    numbered, tables = [*islice(rows, _ROWS_EXAMINED)], 1
+    if dialect.header and extent.rows <= _ROWS_DIVIDED:
+        divided = _divide([*numbered, *rows])
+        longest = max(divided, key=len)
+        tables, rows = len(divided), iter(longest)
+        numbered = [*islice(rows, _ROWS_EXAMINED)]
     if not numbered:
         raise EmptyTableError.without_cells()
     head = [row for _, row in numbered]
@@ -110,8 +120,54 @@ def _read(
     notes += note_names(names, header, below) if has_names else []
     if start > 0:
         notes.append(f"lines above the header were skipped: {start}")
+    if tables > 1:
+        notes.append(f"only the longest of {tables} tables in the sheet is read")
     batches = _batches(chain(head[start + 1 :], (row for _, row in rows)), columns)
     return TableStream(columns, batches, notes, extent)
+
+
+def _divide(rows: Sequence[_Row]) -> list[Sequence[_Row]]:
+    """Divide a sheet into the tables that stand one below another, with blank rows between."""
+    starts = [0]
+    for at in range(1, len(rows)):
+        is_apart = rows[at][0] > rows[at - 1][0] + 1
+        above = rows[starts[-1] : min(at, starts[-1] + _ROWS_COMPARED)] if is_apart else []
+        if above and _begins_table(rows[at : at + _ROWS_COMPARED], above):
+            starts.append(at)
+    return [rows[start:stop] for start, stop in pairwise((*starts, len(rows)))]
+
+
+def _begins_table(rows: Sequence[_Row], above: Sequence[_Row]) -> bool:
+    """Return whether a header of its own begins some rows, perhaps below a title."""
+    titles = takewhile(lambda row: len(_filled(row[1])) == 1, rows)
+    first = sum(1 for _ in titles)
+    (place, names), *below = rows[first : first + 1 + _ROWS_BELOW] or [(0, [])]
+    columns = _filled(names)
+    if not below or below[0][0] != place + 1:
+        return False
+    words = [str(names[at]).strip().casefold() for at in columns]
+    are_names = len({*words}) == len(words) and not any(map(is_number, words))
+    if not are_names or any(not isinstance(names[at], str) for at in columns):
+        return False
+    # A repeated header begins no other table.
+    wide = [row for _, row in above if len(_filled(row)) > 1]
+    if len(wide) < _FEWEST_ROWS or any(
+        words == [str(row[at]).strip().casefold() for at in columns] for row in wide
+    ):
+        return False
+    inner = [_filled(row) for _, row in below]
+    are_rows = all({*each} <= {*columns} for each in inner) and {*columns} == {*chain(*inner)}
+    # A row may lack values, or have a word such as `n/a` in place of one.
+    valued = [at for at in columns if not any(isinstance(row[at], str) for _, row in below)]
+    is_sure = len(valued) > 1 or columns[:1] == valued
+    # Words may stand below numbers.
+    _, *earlier = (row[columns[0]] for row in wide)
+    is_sure |= not valued and not any(isinstance(cell, str) for cell in earlier)
+    return are_rows and (is_sure or not {*columns} <= {*chain(*map(_filled, wide))})
+
+
+def _filled(row: Sequence[Cell]) -> list[int]:
+    return [at for at, cell in enumerate(row) if cell != ""]
 
 
 def _rows(path: DataPath, sheet: str, extent: RowEstimate, merged: list[_Merged]) -> _Rows:

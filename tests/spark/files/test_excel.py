@@ -48,6 +48,53 @@ def test_titles_and_blank_rows_are_skipped(tmp_path: Path) -> None:
     assert rows_of(table_of(path, "Cities")) == (ROWS, ["lines above the header were skipped: 1"])
 
 
+ORDERS: Rows = [["order", "city", "sum"], *([at, at % 3, at / 2] for at in range(100, 106))]
+LISTS: Rows = [["code", "label"], ["A", "Active"], ["I", "Idle"]]
+LONGER: Rows = [["key", "name", "in"], *([each, f"N {each}", "EU"] for each in ("X", "Y", "Z"))]
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        [*CITIES, [], *ORDERS],
+        [*ORDERS, [], *CITIES],
+        [["Cities"], *CITIES, [], [], ["Orders"], *ORDERS],
+        [["Cities"], [], *CITIES, [], ["Orders"], [], *ORDERS],
+        [*CITIES, [], *ORDERS, [], *LISTS],
+    ],
+)
+def test_of_tables_in_a_sheet_the_longest_is_read(tmp_path: Path, sheet: Rows) -> None:
+    path = write_workbook(tmp_path / "book.xlsx", {"All": sheet})
+    rows, notes = rows_of(table_of(path, "All"))
+    assert [[*row.values()] for row in rows] == ORDERS[1:]
+    count = 2 + (LISTS[0] in sheet)
+    assert notes[-1] == f"only the longest of {count} tables in the sheet is read"
+
+
+def test_lists_of_texts_in_a_sheet_are_tables(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "book.xlsx", {"All": [*LISTS, [], *LONGER]})
+    rows, notes = rows_of(table_of(path, "All"))
+    assert [[*row.values()] for row in rows] == LONGER[1:]
+    assert notes == ["only the longest of 2 tables in the sheet is read"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["Ann", "Oslo", 3], [], ["Bob", "Rome", 4], ["Cy", "Bari", 5]],
+        [["Ann", "Oslo", 3], ["Bo", "Rome", 4], [], ["Cy", "Bari", "n/a"], ["Di", "Bonn", 5]],
+        [["Ann", "Oslo", "a"], ["Bo", "Rome", "b"], [], ["Cy", "Bari", None], ["Di", "Bonn", None]],
+        [["Ann", "Oslo", 3], ["Bo", "Rome", 4], [], ["South", None, None], ["Cy", "Bari", 5]],
+        [["Ann", "Oslo", 3], ["Bo", "Rome", 4], [], ["Total", None, 7]],
+    ],
+)
+def test_rows_below_a_blank_one_may_be_of_the_same_table(tmp_path: Path, rows: Rows) -> None:
+    sheet: Rows = [["name", "town", "visits"], *rows]
+    path = write_workbook(tmp_path / "book.xlsx", {"All": sheet})
+    read, notes = rows_of(table_of(path, "All"))
+    assert (len(read), notes) == (len([row for row in rows if row]), [])
+
+
 def test_the_names_of_rows_are_a_column(tmp_path: Path) -> None:
     sheet: Rows = [[None, "mpg"], ["Mazda RX4", 21], ["Fiat 128", 32]]
     path = write_workbook(tmp_path / "book.xlsx", {"Cars": sheet})
