@@ -1,4 +1,4 @@
-"""Judge references by others: of one group of tables, to copies of a key, of one column name."""
+"""Judge references by others: of one group of tables or place, to copies, of one column name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,6 +71,27 @@ def group_tables(
             for seed in range(_PARTITIONS)
         ]
     )
+
+
+_SURE, _OPEN = 0.9, 0.25
+"""Minimum probability of a reference that tells whether places refer to each other, and the share
+of such references between places above which they do."""
+
+
+def weigh_leaving(probability: PairFloats, elsewhere: PairMask) -> float:
+    """Return the log-odds of references between places, given those of all references.
+
+    They are below 0 if hardly any sure reference leaves its place.
+
+    >>> sure = np.full(100, 0.99)
+    >>> [round(weigh_leaving(sure, np.arange(100) < leaving), 1) for leaving in (0, 5, 50)]
+    [-3.3, -1.5, 0.0]
+    """
+    # Folders or schemas may be databases of their own, or the layers or domains of one.
+    sure = probability >= _SURE
+    leaving = np.count_nonzero(sure & elsewhere)
+    share = (leaving + 1) / (np.count_nonzero(sure) + 1 / _OPEN)
+    return min(float(np.log(share / _OPEN)), 0.0)
 
 
 _Outdone = tuple[Int[np.ndarray, " outdone"], Int[np.ndarray, " outdone"]]

@@ -51,7 +51,7 @@ _AGENTS = ("er", "or", "ee")
 _ROLES = frozenset(
     ["assignee", "author", "creator", "editor", "manager", "owner", "reporter", "reviewer"]
 )
-"""Such nouns that denote people even without a word such as `id`."""
+"""Such nouns that denote people even without a word such as `id`, if values say so, too."""
 _NOUN = 0.7
 """How surely such a noun denotes people, where 1 is as surely as `created_by` does."""
 _MIN_AGENT = 5
@@ -63,8 +63,6 @@ def names_actor(words: Words, tables: Container[str], *, is_marked: bool) -> flo
 
     >>> [names_actor((word,), {"order"}, is_marked=True) for word in ("by", "seller", "order")]
     [1.0, 0.7, 0.0]
-    >>> [names_actor((word,), {"order"}, is_marked=False) for word in ("by", "seller", "owner")]
-    [1.0, 0.0, 0.7]
     """
     # Nouns such as `author` count less than `by`: they may denote a thing or an organisation.
     if not words:
@@ -73,7 +71,7 @@ def names_actor(words: Words, tables: Container[str], *, is_marked: bool) -> flo
         return 1.0
     noun = words[-1]
     endings = (noun[start:] for start in range(len(noun) - _MIN_AGENT + 1))
-    is_agent = noun in _ROLES or (is_marked and len(noun) >= _MIN_AGENT and noun.endswith(_AGENTS))
+    is_agent = is_marked and len(noun) >= _MIN_AGENT and noun.endswith(_AGENTS)
     return _NOUN if is_agent and not any(end in tables for end in endings) else 0.0
 
 
@@ -172,7 +170,8 @@ class NameComparison:
         self._of_both = of_both.sign().tocsr()
         self._names_parent = names_parent(columns).astype(np.float64)
         titles = frozenset().union(*lake.title_spellings)
-        marked = (not IDENTIFIER_WORDS.isdisjoint(words) for words in columns)
+        ids_or_roles = IDENTIFIER_WORDS | _ROLES
+        marked = (not ids_or_roles.isdisjoint(words) for words in columns)
         actors = (
             names_actor(words, titles, is_marked=is_marked)
             for words, is_marked in zip(meanings, marked, strict=True)

@@ -288,6 +288,7 @@ _WEIGHTS = replace(
     words=0.0,
     density=0.0,
     coverage=0.0,
+    actor=0.0,
     other_table=0.0,
     same_prefix=2.0,
 )

@@ -32,6 +32,7 @@ from datahub_hyperjoin.model.roles.context import (
     find_outdone_copies,
     follow_namesakes,
     group_tables,
+    weigh_leaving,
 )
 from datahub_hyperjoin.model.roles.pair_scores import (
     DEFAULT_WEIGHTS,
@@ -58,9 +59,6 @@ _NEGLIGIBLE = 1e-3
 """References with a lower probability are ignored."""
 _SURE = 0.5
 """Minimum probability at which one key counts as referring to another key."""
-_SURE_IN_PLACE, _OPEN = 0.9, 0.25
-"""Minimum probability of a reference that tells whether places refer to each other, and the share
-of such references between places above which they do."""
 _MAX_SCORE = 30.0
 """Greatest score, which keeps exponentials finite."""
 _APART_IN_FOLDER = 0.5
@@ -181,7 +179,9 @@ def weigh_candidates(
     candidates = candidates.without_values()
     scores += weights.catalog * connected
     scores += further
-    _discount_other_places(candidates, tables, scores)
+    if tables.elsewhere.any():
+        before = _normalise(candidates.referring, scores)
+        scores[tables.elsewhere] += weigh_leaving(before, tables.elsewhere)
     groups = _discount_other_groups(lake, candidates, tables, scores, weights)
     # Only now, since tables that share labels may well belong to one group.
     scores[labels] += weights.labels * label_shares
@@ -198,20 +198,6 @@ def weigh_candidates(
     del common
     probability = _normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability, namesakes)
-
-
-def _discount_other_places(
-    candidates: ReferenceCandidates, tables: TablePairs, scores: PairFloats
-) -> None:
-    """Lower the scores of references between places by how rare sure ones are, in place."""
-    # Where folders or schemas are databases of their own, hardly any sure reference leaves its
-    # place; where they are the layers or domains of one database, many do.
-    if not tables.elsewhere.any():
-        return
-    sure = _normalise(candidates.referring, scores) >= _SURE_IN_PLACE
-    leaving = np.count_nonzero(sure & tables.elsewhere)
-    share = (leaving + 1) / (np.count_nonzero(sure) + 1 / _OPEN)
-    scores[tables.elsewhere] += min(np.log(share / _OPEN), 0.0)
 
 
 def _discount_other_groups(

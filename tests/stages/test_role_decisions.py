@@ -266,3 +266,12 @@ def test_a_reference_keeps_what_the_columns_of_its_name_tell() -> None:
     assert joins[CUSTOMER].namesakes is None  # its own declaration says more
     assert joins[SIBLINGS].namesakes is None
     assert [join.namesakes for join in decide(tables).values()] == [None] * 3
+
+
+def test_a_reference_may_be_one_to_one_so_far() -> None:
+    # The passports have a key of their own, so that a person may get a second one.
+    passports = {"passport_no": numbers(700001, 700041), "customer_id": numbers(1001, 1041)}
+    joins = decide({**CUSTOMERS, "passports": passports})
+    [join] = joins.values()
+    assert (join.role, join.measured.cardinality) == (Role.REFERENCE, Cardinality.ONE_ONE)
+    assert str(join.referenced) == "customers.id"

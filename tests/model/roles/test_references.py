@@ -332,3 +332,44 @@ def test_many_words_in_common_are_no_chance() -> None:
 def test_a_lake_of_less_than_two_columns_has_no_references(tables: Tables) -> None:
     assert references_of(lake_of(tables)).best == {}
     assert references_of(lake_of(tables), weights=DEFAULT_WEIGHTS.without_names()).best == {}
+
+
+@pytest.mark.parametrize("named", ["owner_id", "created_by", "assignee", "approver_id"])
+def test_people_are_named_by_what_they_do(named: str) -> None:
+    tables: Tables = {
+        "users": {"id": numbers(1, 41), "mail": [f"m{n}@x" for n in range(40)]},
+        "tasks": {"id": numbers(1, 201), named: draw(numbers(1, 41), 200)},
+        **things(9),
+    }
+    assert find(tables) == {(f"tasks.{named}", "users.id")}
+
+
+@pytest.mark.parametrize("named", ["hours", "layer_id", "number"])
+def test_people_are_not_named_by_other_nouns(named: str) -> None:
+    tables: Tables = {
+        "users": {"id": numbers(1, 41), "mail": [f"m{n}@x" for n in range(40)]},
+        "layers": {"id": numbers(1, 41)},
+        "tasks": {"id": numbers(1, 201), named: draw(numbers(1, 31), 200)},
+        **things(9),
+    }
+    assert all(key != "users.id" for _, key in find(tables))
+
+
+def databases(count: int, *, open_to: str = "") -> Tables:
+    """Return folders of customers and orders; the orders may refer to the customers of one."""
+    tables: dict[str, dict[str, Sequence[object]]] = {}
+    for at in range(count):
+        start, key = 1000 * at + 1, open_to or f"buyer{at}"
+        if not open_to or at == 0:
+            tables[f"f{at}/{key}"] = {"id": numbers(start, start + 60)}
+        first = 1 if open_to else start
+        tables[f"f{at}/order{at}"] = {
+            "number": numbers(90000 + start, 90200 + start),
+            f"{key}_id": draw(numbers(first, first + 60), 200, at),
+        }
+    return tables
+
+
+def test_references_leave_folders_of_one_database() -> None:
+    found = find(databases(9, open_to="buyer"))
+    assert len(found) == 9
