@@ -117,7 +117,7 @@ WRITTEN = {
         ["978-3-16-148410-0", "AB_12.3", '="0012"', "'0815'", "x {7}", "CD-007"],
         ["9783161484100", "ab123", "0012", "0815", "x7", "12", "cd7", "CD 07"],
     ),
-    Notation.LETTERED: (["AB0012", "CD0100", "CD7", "EF00A1"], ["ab12", "cd100", "cd07", "efa1"]),
+    Notation.LETTERED: (["AB0012", "CD0100", "CD07", "EF01A1"], ["ab12", "cd100", "cd7", "ef00a1"]),
 }
 """For each notation, a list of values in that notation and a list of values in canonical form."""
 
