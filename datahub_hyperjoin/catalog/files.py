@@ -502,7 +502,8 @@ def _printable(name: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in name)
 
 
-_MOST_KINDS = 9
+_MOST_KINDS, _MOST_NAMED = 9, 40
+"""Maximum number of kinds of files with a line of their own, and of others that are named."""
 _BESIDE_DATA = {
     *(".asc", ".crc", ".md", ".md5", ".rst", ".schema", ".sha1", ".sha256", ".sha512", ".sig"),
     # What databases keep beside their files.
@@ -554,8 +555,10 @@ def warn_of_unread_files(
         )
     _warn_of_archives([file for file in files if file.path in archives], warn)
     listed = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
-    rest = [path for _, paths in listed[_MOST_KINDS:] for path in paths]
-    for kind, paths in [*listed[:_MOST_KINDS], ("other kinds", rest)]:
+    others = dict(listed[_MOST_KINDS:])
+    rest = [path for paths in others.values() for path in paths]
+    named = f"other kinds ({name_some([*others], _MOST_NAMED)})"
+    for kind, paths in [*listed[:_MOST_KINDS], (named, rest)]:
         if paths:
             noun = "file" if len(paths) == 1 else "files"
             warn(

@@ -181,7 +181,7 @@ def _with_like_names(members: Iterable[_Member]) -> Iterator[list[_Member]]:
         formats = {member.location.format for member in similar}
         is_one_each = len({*names}) == len(names) and all(map(_is_read_first, similar))
         if len(formats) > 1 and is_one_each:
-            yield [replace(member, is_mixed=True) for member in similar]
+            yield similar
         else:
             rest += (replace(member, name=member.path) for member in similar)
     for similar in _by_stem(map(_of_any_revision, rest), by_format=True):
@@ -414,7 +414,9 @@ def _as_one(
     newest = members[-1]
     span = f"{members[0].table.id} to {newest.table.id}"
     older = tuple(member.table.id for member in members[:-1])
-    members = _last_revisions(members)
+    latest = _last_revisions(members)
+    is_mixed = len({member.location.format for member in latest}) > 1
+    members = [replace(member, is_mixed=is_mixed) for member in latest]
     rows = [_first_rows(member) for member in members[-_SURE:]]
     same = share_of_same_values(*rows[-2:]) if all(rows) and len(rows) > 1 else None
     are_states = len(members) == 1 or (same is not None and same >= LEAST_SHARE)

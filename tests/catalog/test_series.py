@@ -342,6 +342,17 @@ def test_files_of_several_formats_are_a_series(tmp_path: Path, names: Sequence[s
     assert "files of several formats" in record["no_sql"]
 
 
+def test_a_file_of_other_columns_leaves_a_series_its_format(tmp_path: Path) -> None:
+    for year in (2021, 2022):
+        write_in_format(tmp_path / f"sales_{year}.csv", sales(year))
+    write_in_format(tmp_path / "sales_2023.parquet", sales(2023).rename_columns(["a", "b", "c"]))
+    tables, _ = scan(tmp_path)
+    assert [*tables] == ["sales_2022.csv", "sales_2023.parquet"]
+    location = tables["sales_2022.csv"].location
+    assert isinstance(location, Folder)
+    assert (location.format, location.pattern) == ("csv", "sales_202*.csv")
+
+
 def test_files_in_two_formats_are_two_series(tmp_path: Path) -> None:
     for year in (2021, 2022):
         for suffix in (".csv", ".parquet"):

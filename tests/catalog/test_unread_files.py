@@ -47,9 +47,10 @@ def test_each_kind_of_unread_file_is_told_once(tmp_path: Path) -> None:
 
 def test_the_lines_are_few(tmp_path: Path) -> None:
     told, counts = scan(tmp_path, *(f"a/{at:02}.kind{at:02}" for at in range(30)))
+    others = ", ".join(f".kind{at:02}" for at in range(9, 30))
     assert told[8:] == [
         ".kind08: 1 file, for example a/08.kind08",
-        "other kinds: 21 files, for example a/09.kind09",
+        f"other kinds ({others}): 21 files, for example a/09.kind09",
     ]
     assert counts == {"files_not_read": 30}
 
