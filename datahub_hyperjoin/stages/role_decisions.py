@@ -26,6 +26,7 @@ from datahub_hyperjoin.joins import (
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
+from datahub_hyperjoin.model.signals.names import meaningful_words
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.value_forms import VALUE_FORMS
 
@@ -257,14 +258,22 @@ class _Decisions:
 
     def _directed(self, join: Join, referenced: ColumnId) -> Join:
         """Set a join's referenced column, and its role: `one-to-one` or `reference`."""
-        # A reference may be one-to-one so far, unless the referring column is its table's key.
-        directed = replace(join, role=Role.REFERENCE, referenced=referenced)
-        if join.measured.cardinality is not Cardinality.ONE_ONE:
-            return directed
-        lake = self.index.lake
         referring = join.left if referenced == join.right else join.right
-        is_key = lake.standing[lake.index_of[referring]] == 0
-        return replace(directed, role=Role.ONE_TO_ONE) if is_key else directed
+        is_one = join.measured.cardinality is Cardinality.ONE_ONE
+        role = (
+            Role.ONE_TO_ONE if is_one and self._extends(referring, referenced) else Role.REFERENCE
+        )
+        return replace(join, role=role, referenced=referenced)
+
+    def _extends(self, referring: ColumnId, referenced: ColumnId) -> bool:
+        """Return whether a unique column is a key of its table, and not a reference so far."""
+        # A further key, such as a code of countries, is not named after the other table.
+        lake = self.index.lake
+        column, key = lake.index_of[referring], lake.index_of[referenced]
+        words = meaningful_words(lake.column_words[column])
+        endings = ("".join(words[start:]) for start in range(len(words)))
+        titles = lake.title_spellings[lake.table_of[key]]
+        return lake.standing[column] == 0 or titles.isdisjoint(endings)
 
     def _object_to_domain(self, left: int, right: int, evidence: Evidence) -> str:
         """Return the reason why two columns share no domain; empty if they may share one."""
