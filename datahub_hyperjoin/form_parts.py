@@ -163,8 +163,10 @@ BANK_SQL = "CASE WHEN {t} LIKE '________xxx' THEN SUBSTR({t}, 1, 8) ELSE NULLIF(
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 NUMBER_OF_MONTH = {word: f"{number:02}" for number, word in enumerate(_MONTHS, 1)}
 _MONTH_CASES = " ".join(f"WHEN '{word}' THEN '{at}'" for word, at in NUMBER_OF_MONTH.items())
-_OTHER_MONTHS = ("ene|gen", "fév|fev", "mär|mrz|mrt|maa", "avr|abr", "mai|mag|mei", "juin|giu")
-_OTHER_MONTHS += ("juil|lug", "aoû|aou|ago", "set", "okt|ott|out", "", "déc|dez|dic")
+_OTHER_MONTHS = (
+    *("ene|gen", "fév|fev", "mär|mrz|mrt|maa", "avr|abr", "mai|mag|mei", "juin|giu"),
+    *("juil|lug", "aoû|aou|ago", "set", "okt|ott|out", "", "déc|dez|dic"),
+)
 _NUMBER_OF_OTHER_MONTH = {
     word: f"{number:02}"
     for number, words in enumerate(_OTHER_MONTHS, 1)
