@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from benchmarks.school.database import EXTERNAL, Database, Random, Reference, domains
-from benchmarks.school.lake import CLOSURE, FK, Directed, SchoolLake, Truth, distinct_names
+from benchmarks.school.lake import (
+    CLOSURE,
+    FK,
+    Directed,
+    SchoolLake,
+    Truth,
+    distinct,
+    distinct_names,
+)
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _FEWEST_VALUES = 3
@@ -42,7 +50,7 @@ class _Domain:
     databases need not identify the same thing."""
 
 
-def combine(databases: Sequence[Database], random: Random) -> SchoolLake:
+def combine(databases: Sequence[Database], random: Random, *, folders: bool = False) -> SchoolLake:
     """Combine databases into a labelled lake.
 
     A pair of columns joins if one refers to the other or both refer to the same key, and they
@@ -52,8 +60,10 @@ def combine(databases: Sequence[Database], random: Random) -> SchoolLake:
     Args:
         databases: Databases; two copies of one have different rows and keys.
         random: Source of the draw of query columns.
+        folders: Whether each database has a folder of its own.
     """
-    placed = [_place(database, names, at) for at, (database, names) in enumerate(_names(databases))]
+    naming = _names_in_folders if folders else _names
+    placed = [_place(database, names, at) for at, (database, names) in enumerate(naming(databases))]
     tables = {name: frame for database in placed for name, frame in database.tables.items()}
     references = [one for database in placed for one in database.references]
     whole = Database("lake", tables, tuple(references))
@@ -65,7 +75,9 @@ def combine(databases: Sequence[Database], random: Random) -> SchoolLake:
     }
     described = (_domain(whole, group, owners) for group in domains(references))
     found = [domain for domain in described if domain]
-    groups, doubtful = _across(found)
+    same, doubts = _across(found)
+    groups = domains(same)
+    doubtful = {column for pair in doubts for domain in pair for column in domain.columns}
     declared = {frozenset((one.origin, one.target)) for one in references}
     truth = sorted({one for group in groups for one in _joins(whole, group, declared)})
     queries = _draw_queries(truth, found, doubtful, random)
@@ -74,7 +86,36 @@ def combine(databases: Sequence[Database], random: Random) -> SchoolLake:
         tuple(one for one in truth if one.query in queries),
         tuple(_directed(whole, truth)),
         {table: database.name for database in placed for table in database.tables},
+        _declared(whole, placed),
+        tuple(_neutral(whole, same, doubts)),
     )
+
+
+def _declared(
+    whole: Database, placed: Sequence[Database]
+) -> tuple[tuple[ColumnName, ColumnName], ...]:
+    """Return all declared references between columns that are in the lake, also parts of keys."""
+    parts = (one for database in placed for one in database.parts)
+    return tuple(
+        sorted(
+            {
+                (one.origin, one.target)
+                for one in (*whole.references, *parts)
+                if whole.has(one.origin) and whole.has(one.target)
+            }
+        )
+    )
+
+
+def _neutral(
+    whole: Database, same: Sequence[Reference], doubts: Sequence[tuple[_Domain, _Domain]]
+) -> Iterator[tuple[ColumnName, ...]]:
+    """Yield the groups of columns that lead to one key, or to keys that may mean the same."""
+    doubted = [Reference(one.columns[0], other.columns[0]) for one, other in doubts]
+    for group in domains((*whole.references, *same, *doubted)):
+        there = tuple(one for one in group if whole.has(one))
+        if len(there) > 1:
+            yield there
 
 
 def _names(databases: Sequence[Database]) -> Iterator[tuple[Database, dict[str, str]]]:
@@ -83,11 +124,23 @@ def _names(databases: Sequence[Database]) -> Iterator[tuple[Database, dict[str, 
     for database in databases:
         numbered = {}
         for table in sorted(database.tables):
-            safe = re.sub(r"[^\w.-]+", "_", table)
+            safe = _safe(table)
             taken[safe.lower()] += 1
             number = taken[safe.lower()]
             numbered[table] = safe if number == 1 else f"{safe}_{number}"
         yield database, distinct_names(numbered)
+
+
+def _names_in_folders(databases: Sequence[Database]) -> Iterator[tuple[Database, dict[str, str]]]:
+    """Put the tables of each database into a folder that has the database's name."""
+    folders = distinct(one.name.rpartition("/")[2] for one in databases)
+    for database, folder in zip(databases, folders, strict=True):
+        [(_, names)] = _names([database])
+        yield database, {table: f"{_safe(folder)}/{name}" for table, name in names.items()}
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", name)
 
 
 def _place(database: Database, names: Mapping[str, str], at: int) -> Database:
@@ -102,7 +155,10 @@ def _place(database: Database, names: Mapping[str, str], at: int) -> Database:
     return Database(
         database.name,
         {names[table]: frame for table, frame in database.tables.items()},
-        tuple(Reference(placed(one.origin), placed(one.target)) for one in database.references),
+        *(
+            tuple(Reference(placed(one.origin), placed(one.target)) for one in declared)
+            for declared in (database.references, database.parts)
+        ),
     )
 
 
@@ -121,13 +177,13 @@ def _domain(
     return _Domain(owners[columns[0].table], columns, speaking)
 
 
-def _across(found: Sequence[_Domain]) -> tuple[list[tuple[ColumnName, ...]], set[ColumnName]]:
-    """Merge domains that have mostly equal values and belong to different databases.
+def _across(found: Sequence[_Domain]) -> tuple[list[Reference], list[tuple[_Domain, _Domain]]]:
+    """Link the columns of each domain, and domains of two databases with mostly equal values.
 
-    The columns of domains that overlap less are returned as doubtful.
+    Domains that overlap less are returned as doubtful.
     """
     same: list[Reference] = []
-    doubtful: set[ColumnName] = set()
+    doubtful: list[tuple[_Domain, _Domain]] = []
     for one, other in combinations(found, 2):
         shared = len(one.speaking & other.speaking) if one.database != other.database else 0
         if shared < _COMMON:
@@ -136,10 +192,10 @@ def _across(found: Sequence[_Domain]) -> tuple[list[tuple[ColumnName, ...]], set
         if share >= _SAME:
             same.append(Reference(one.columns[0], other.columns[0]))
         elif share >= _DOUBT:
-            doubtful.update((*one.columns, *other.columns))
+            doubtful.append((one, other))
     for domain in found:
         same += [Reference(column, domain.columns[0]) for column in domain.columns[1:]]
-    return domains(same), doubtful
+    return same, doubtful
 
 
 def _joins(

@@ -34,11 +34,19 @@ class Database:
     name: str
     tables: Mapping[str, pd.DataFrame]
     references: tuple[Reference, ...]
+    parts: tuple[Reference, ...] = ()
+    """The declared keys of several columns, column by column. Each is right, but not asked for."""
+
     invented: bool = False
     """Whether its rows are made up, because only its headers are public."""
 
     standard: bool = False
     """Whether many databases have its schema, because a standard prescribes it."""
+
+    @property
+    def author(self) -> str:
+        """The owner of the repository that it comes from."""
+        return self.name.partition("/")[0].lower()
 
     def has(self, column: ColumnName) -> bool:
         """Return whether a column exists in the database."""
@@ -55,8 +63,11 @@ class Database:
 
     def without_dangling_references(self) -> "Database":
         """Return the database without the references whose referring column is missing."""
-        kept = tuple(one for one in self.references if self.has(one.origin))
-        return replace(self, references=kept)
+        references, parts = (
+            tuple(one for one in declared if self.has(one.origin))
+            for declared in (self.references, self.parts)
+        )
+        return replace(self, references=references, parts=parts)
 
 
 def domains(references: Iterable[Reference]) -> list[tuple[ColumnName, ...]]:

@@ -29,9 +29,9 @@ class SourceError(EvaluationError, ValueError):
         )
 
     @classmethod
-    def in_both(cls, source: str) -> Self:
-        """Report that a source is listed for both training and validation."""
-        return cls(f"{source} is in both splits. Give all its rows the same split")
+    def in_both(cls, author: str) -> Self:
+        """Report that sources of one author are listed for both training and validation."""
+        return cls(f"{author} is in both splits. Give all sources of an author the same split")
 
     @classmethod
     def too_few(cls, kind: str) -> Self:

@@ -33,11 +33,12 @@ def hide_names(lake: SchoolLake, random: Random) -> SchoolLake:
     Each database has its own scheme of codes.
     """
     tables, columns = {}, {}
+    folders = _hidden_folders(lake)
     for number, (_, names) in enumerate(_databases(lake)):
         code, prefixed = _code(random), bool(random.random() < 0.4)
         start = int(random.integers(1, 90))
         for at, table in enumerate(names):
-            tables[table] = (
+            tables[table] = folders[table] + (
                 f"{_LETTERS[number % len(_LETTERS)]}{start + at:02}{random.integers(10, 99)}"
                 if prefixed
                 else code(table)
@@ -51,7 +52,11 @@ def hide_names(lake: SchoolLake, random: Random) -> SchoolLake:
 def number_names(lake: SchoolLake, random: Random) -> SchoolLake:
     """Rename tables and columns to `t12345` and `col_1`, as in extracts without headers."""
     numbers = random.permutation(90_000)[: len(lake.tables)] + 10_000
-    tables = {table: f"t{number}" for table, number in zip(lake.tables, numbers, strict=True)}
+    folders = _hidden_folders(lake)
+    tables = {
+        table: f"{folders[table]}t{number}"
+        for table, number in zip(lake.tables, numbers, strict=True)
+    }
     return lake.rename(
         tables,
         lambda one: f"col_{[*lake.tables[one.table]].index(one.column) + 1}",
@@ -73,6 +78,18 @@ def shuffle_columns(lake: SchoolLake, random: Random) -> SchoolLake:
     return replace(lake, tables=tables)
 
 
+def _folder(table: str) -> str:
+    """Return the folder before a table's name, with the slash; nothing in a flat lake."""
+    return table[: table.rfind("/") + 1]
+
+
+def _hidden_folders(lake: SchoolLake) -> dict[str, str]:
+    """Map each table to a folder whose name tells nothing."""
+    folders = sorted({_folder(table) for table in lake.tables} - {""})
+    hidden = {"": "", **{folder: f"d{at}/" for at, folder in enumerate(folders)}}
+    return {table: hidden[_folder(table)] for table in lake.tables}
+
+
 def _databases(lake: SchoolLake) -> list[tuple[str, list[str]]]:
     origins = sorted(set(lake.origins.values()))
     return [
@@ -89,7 +106,8 @@ def _by_database(
     for _, names in _databases(lake):
         naming = scheme(random)
         for table in names:
-            tables[table] = naming(table)
+            folder = _folder(table)
+            tables[table] = folder + naming(table.removeprefix(folder))
             for column in map(str, lake.tables[table]):
                 columns[ColumnName(table, column)] = naming(column)
     return lake.rename(distinct_names(tables), columns.__getitem__)

@@ -40,6 +40,14 @@ class SchoolLake:
     origins: Mapping[str, str]
     """The source of each table."""
 
+    declared: tuple[tuple[ColumnName, ColumnName], ...] = ()
+    """Everything that a database declares, also what is not asked for: references of few values, of
+    a table to itself, and parts of wider keys."""
+
+    neutral: tuple[tuple[ColumnName, ...], ...] = ()
+    """Groups of columns that lead to one key or may mean the same. An undeclared reference between
+    two columns of a group is neither right nor wrong."""
+
     @property
     def queries(self) -> list[ColumnName]:
         """All query columns, sorted."""
@@ -51,10 +59,10 @@ class SchoolLake:
         """Rename all tables and columns, and use the new names in the joins and references, too.
 
         Args:
-            tables: The new name of each table.
+            tables: The new name of each table, after its folder if it has one.
             columns: The new name of a column; a number is added where a table has it twice.
         """
-        tables = {table: re.sub(r"[^\w.-]+", "_", name) for table, name in tables.items()}
+        tables = {table: re.sub(r"[^\w./-]+", "_", name) for table, name in tables.items()}
         headers = {
             table: distinct(columns(ColumnName(table, str(column))) for column in frame)
             for table, frame in self.tables.items()
@@ -82,6 +90,8 @@ class SchoolLake:
                 )
             ),
             {tables[table]: origin for table, origin in self.origins.items()},
+            tuple(sorted((names[one], names[other]) for one, other in self.declared)),
+            tuple(sorted(tuple(sorted(map(names.__getitem__, one))) for one in self.neutral)),
         )
 
 

@@ -1,8 +1,10 @@
-"""Plan the labelled lakes for training: draw the kind, size and names of each."""
+"""Plan the labelled lakes for training: draw the kind, layout, size and names of each."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import zip_longest
 
 import numpy as np
 from typing_extensions import assert_never
@@ -39,6 +41,26 @@ class LakeKind(Enum):
 _KINDS = {LakeKind.RELATIONAL: 0.6, LakeKind.PIECES: 0.2, LakeKind.CODES: 0.2}
 """How often each kind is drawn."""
 
+
+class Layout(Enum):
+    """The databases of a relational lake, and how they lie in it."""
+
+    ALONE = "alone"
+    """One database."""
+
+    MIXED = "mixed"
+    """Ten to twenty databases of different authors, all tables in one folder."""
+
+    FOLDERS = "folders"
+    """The same, with a folder for each database."""
+
+
+_LAYOUTS = {Layout.ALONE: 0.3, Layout.MIXED: 0.35, Layout.FOLDERS: 0.35}
+"""How often each layout of a relational lake is drawn."""
+
+_DATABASES = (10, 20)
+"""Fewest and most databases of a lake that mixes them; fewer, if the authors are fewer."""
+
 _NAMES: tuple[tuple[str, float, Guise | None], ...] = (
     ("plain", 0.24, None),
     ("styled", 0.26, style_names),
@@ -66,6 +88,9 @@ _TOY, _GROWN = 50, 0.8
 """A database whose largest table has fewer than `_TOY` rows gets more rows with the probability
 `_GROWN`."""
 
+_FEWEST, _FEWEST_RELATED = 30, 100
+"""Fewest tables for which a lake has room; whole databases need more of it."""
+
 _ROWS = (60, 100, 150, 150, 250, 600, 2_000)
 
 
@@ -75,6 +100,7 @@ class Draft:
 
     number: int
     kind: LakeKind
+    layout: Layout
     names: str
     values_hidden: bool
     tables: int
@@ -84,28 +110,31 @@ class Draft:
     def name(self) -> str:
         """Name of the lake's folder."""
         suffix = "-header-only" if self.values_hidden else ""
-        return f"{self.number:03}-{self.kind.value}-{self.names}{suffix}"
+        layout = f"-{self.layout.value}" if self.kind == LakeKind.RELATIONAL else ""
+        return f"{self.number:03}-{self.kind.value}{layout}-{self.names}{suffix}"
 
 
 def draw_draft(number: int, random: Random, *, most: int) -> Draft:
-    """Draw the kind, size and names of a lake.
+    """Draw the kind, layout, size and names of a lake.
 
     Args:
         number: Its number.
         random: Source of the draw.
         most: Most tables.
     """
-    tables = int(np.exp(random.uniform(np.log(30), np.log(most))))
+    kind = [*_KINDS][int(random.choice(len(_KINDS), p=[*_KINDS.values()]))]
+    related = kind == LakeKind.RELATIONAL
+    least = _FEWEST_RELATED if related else _FEWEST
+    tables = int(np.exp(random.uniform(np.log(least), np.log(most))))
     # A large lake of many rows would cost more than it teaches.
     rows = int(random.choice([rows for rows in _ROWS if rows * tables <= 60_000]))
-    kind = [*_KINDS][int(random.choice(len(_KINDS), p=[*_KINDS.values()]))]
+    layout = [*_LAYOUTS][int(random.choice(len(_LAYOUTS), p=[*_LAYOUTS.values()]))]
     names, shares, _ = zip(*_NAMES, strict=True)
     guise = str(random.choice(names, p=shares))
     # Pieces and codes are found by their values, and most have names of their own already.
-    related = kind == LakeKind.RELATIONAL
     guise = guise if related or random.random() < _OTHERS_DISGUISED else "plain"
     hidden = related and bool(random.random() < _VALUES_HIDDEN)
-    return Draft(number, kind, guise, hidden, tables, rows)
+    return Draft(number, kind, layout, guise, hidden, tables, rows)
 
 
 def make_lake(
@@ -144,7 +173,8 @@ def _make_relational(
 ) -> tuple[SchoolLake, list[str]]:
     related = _thinned([one for one in pool if one.references], random)
     chosen = list(_draw(draft, related, random))
-    return combine(chosen, random), sorted({database.name for database in chosen})
+    lake = combine(chosen, random, folders=draft.layout == Layout.FOLDERS)
+    return lake, sorted({database.name for database in chosen})
 
 
 def _thinned(pool: Sequence[Database], random: Random) -> list[Database]:
@@ -156,12 +186,16 @@ def _thinned(pool: Sequence[Database], random: Random) -> list[Database]:
 
 
 def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Database]:
+    alone = draft.layout == Layout.ALONE
+    count = 1 if alone else int(random.integers(_DATABASES[0], _DATABASES[1] + 1))
     left = draft.tables
-    for at in random.permutation(len(pool)):
-        if left <= 0:
+    for database in _by_author(pool, random):
+        if count <= 0:
             return
-        database = pool[int(at)]
-        copies = 2 if random.random() < _COPY else 1
+        copies = 2 if not alone and random.random() < _COPY else 1
+        if copies * len(database.tables) > left:
+            continue
+        count -= 1
         for _ in range(copies):
             part = _part(database, draft.rows, random)
             if copies > 1 or random.random() < _RENUMBERED:
@@ -171,6 +205,19 @@ def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Da
                 part = widen(part, random)
             left -= len(part.tables)
             yield part
+
+
+def _by_author(pool: Sequence[Database], random: Random) -> Iterator[Database]:
+    """Yield one database of each author in random order, then a second one of each, and so on.
+
+    So a corpus of a hundred databases weighs no more than a person's only one.
+    """
+    by_author: dict[str, list[Database]] = defaultdict(list)
+    for at in random.permutation(len(pool)):
+        by_author[pool[int(at)].author].append(pool[int(at)])
+    for turn in zip_longest(*by_author.values()):
+        order = random.permutation(len(turn))
+        yield from (one for at in order if (one := turn[int(at)]))
 
 
 def _part(database: Database, rows: int, random: Random) -> Database:

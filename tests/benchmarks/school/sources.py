@@ -68,7 +68,8 @@ def read_sources(path: Path = SOURCES) -> list[Source]:
         path: A CSV file.
 
     Raises:
-        SourceError: A source is forbidden, is twice in the list, or has an unknown kind or split.
+        SourceError: A source is forbidden, an author is in both splits, or a kind or split is
+            unknown.
     """
     with path.open(encoding="utf-8", newline="") as file:
         sources = [_source(row) for row in csv.DictReader(file)]
@@ -94,5 +95,6 @@ def _source(row: dict[str, str]) -> Source:
 def _check_disjoint(sources: Sequence[Source]) -> None:
     splits: dict[str, Split] = {}
     for source in sources:
-        if splits.setdefault(source.database, source.split) != source.split:
-            raise SourceError.in_both(source.database)
+        author = source.name.partition("/")[0].lower()
+        if splits.setdefault(author, source.split) != source.split:
+            raise SourceError.in_both(author)

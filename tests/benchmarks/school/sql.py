@@ -37,11 +37,11 @@ class Table:
     """Maps each column's name in lower case to the name as written."""
 
     integers: set[str] = field(default_factory=set)
-    key: str | None = None
-    """The primary key, if it is one column."""
+    key: list[str] = field(default_factory=list)
+    """The columns of the primary key."""
 
-    keys: list[tuple[str, str, str | None]] = field(default_factory=list)
-    """Each foreign key: own column, other table, and its column unless that is the primary key."""
+    keys: list[tuple[list[str], str, list[str]]] = field(default_factory=list)
+    """Each foreign key: own columns, other table, and its columns unless its primary key is it."""
 
     rows: list[dict[str, str]] = field(default_factory=list)
 
@@ -83,8 +83,8 @@ def database_of(name: str, scripts: Iterable[str]) -> Database:
     for match in copies:
         _copy(match, tables)
     frames = {table.name: _frame(table) for table in tables.values() if table.columns}
-    references = sorted(set(_references(tables)))
-    return Database(name, frames, tuple(references)).without_dangling_references()
+    whole, parts = (tuple(sorted(set(_references(tables, wide=wide)))) for wide in (False, True))
+    return Database(name, frames, whole, parts).without_dangling_references()
 
 
 def decoded(content: bytes | None) -> str:
@@ -141,13 +141,13 @@ def _read_keys(part: Sequence[Token], table: Table, column: str | None) -> None:
             listed = _listed(part, at + 1)
             if before == "FOREIGN":
                 own = listed
-            elif len(listed or own) == 1:
-                table.key = (listed or own)[0].lower()
+            else:
+                table.key = [one.lower() for one in listed or own]
         elif token.word == "REFERENCES":
             other, after = _name(part, at + 1)
-            keys = _listed(part, after)[:2] if _is(part, after, "(") else []
-            if len(own) == 1 and other and len(keys) < 2:
-                table.keys.append((own[0], other, keys[0] if keys else None))
+            keys = _listed(part, after) if _is(part, after, "(") else []
+            if own and other:
+                table.keys.append((own, other, keys))
 
 
 def _listed(part: Sequence[Token], at: int) -> list[str]:
@@ -262,19 +262,23 @@ def _copy(match: re.Match[str], tables: dict[str, Table]) -> None:
 
 def _frame(table: Table) -> pd.DataFrame:
     frame = pd.DataFrame(table.rows, columns=[*table.columns], dtype=str).fillna("")
-    key = table.key
+    key = table.key[0] if len(table.key) == 1 else ""
     if key in table.integers and key in frame and (frame[key] == "").all():
         frame[key] = [str(number) for number in range(1, len(frame) + 1)]  # the engine numbers them
     return frame.rename(columns=table.columns).astype(str)
 
 
-def _references(tables: dict[str, Table]) -> Iterator[Reference]:
+def _references(tables: dict[str, Table], *, wide: bool) -> Iterator[Reference]:
+    """Yield the keys of one column, or those of several, column by column."""
     for table in tables.values():
         for own, other, named in table.keys:
             target = tables.get(other.lower())
-            key = (named or (target.key if target else None) or "").lower()
-            if target and key in target.columns and own.lower() in table.columns:
-                yield Reference(
-                    ColumnName(table.name, table.columns[own.lower()]),
-                    ColumnName(target.name, target.columns[key]),
-                )
+            keys = named or (target.key if target else [])
+            if not target or len(own) != len(keys) or (len(own) > 1) != wide:
+                continue
+            for origin, key in zip(map(str.lower, own), map(str.lower, keys), strict=True):
+                if key in target.columns and origin in table.columns:
+                    yield Reference(
+                        ColumnName(table.name, table.columns[origin]),
+                        ColumnName(target.name, target.columns[key]),
+                    )

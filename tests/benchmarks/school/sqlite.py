@@ -46,12 +46,16 @@ def read_connection(name: str, connection: sqlite3.Connection) -> Database:
         for table, frame in tables.items()
         for column in frame
     }
-    declared = [
-        Reference(spelt.get(one.origin, one.origin), spelt.get(one.target, one.target))
+    declared = {
+        (width, Reference(spelt.get(one.origin, one.origin), spelt.get(one.target, one.target)))
         for table in names
-        for one in _references(connection, table)
-    ]
-    return Database(name, tables, tuple(sorted(set(declared)))).without_dangling_references()
+        for width, one in _references(connection, table)
+    }
+    whole, parts = (
+        tuple(sorted(one for width, one in declared if (width > 1) == wide))
+        for wide in (False, True)
+    )
+    return Database(name, tables, whole, parts).without_dangling_references()
 
 
 def _read_rows(connection: sqlite3.Connection, table: str) -> pd.DataFrame:
@@ -61,25 +65,29 @@ def _read_rows(connection: sqlite3.Connection, table: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype=str)
 
 
-def _references(connection: sqlite3.Connection, table: str) -> Iterator[Reference]:
-    """Yield the foreign keys that consist of one column.
+def _references(connection: sqlite3.Connection, table: str) -> Iterator[tuple[int, Reference]]:
+    """Yield the columns of the foreign keys, each with the number of columns of its key.
 
     Names are in lower case, because SQLite ignores case.
     """
     listed = list(connection.execute(f"PRAGMA foreign_key_list({_quoted(table)})"))
-    parts = Counter(row[0] for row in listed)
-    for number, _, target, origin, named, *_ in listed:
-        key = named or _primary_key(connection, target)
-        if parts[number] == 1 and key:
-            yield Reference(
-                ColumnName(table.lower(), origin.lower()), ColumnName(target.lower(), key.lower())
+    widths = Counter(row[0] for row in listed)
+    for number, at, target, origin, named, *_ in listed:
+        keys = [named] if named else _primary_key(connection, target)[at:]
+        if keys:
+            yield (
+                widths[number],
+                Reference(
+                    ColumnName(table.lower(), origin.lower()),
+                    ColumnName(target.lower(), keys[0].lower()),
+                ),
             )
 
 
-def _primary_key(connection: sqlite3.Connection, table: str) -> str | None:
+def _primary_key(connection: sqlite3.Connection, table: str) -> list[str]:
     columns = connection.execute(f"PRAGMA table_info({_quoted(table)})")
-    keys = [column[1] for column in columns if column[5]]
-    return keys[0] if len(keys) == 1 else None
+    places = sorted((column[5], column[1]) for column in columns if column[5])
+    return [name for _, name in places]
 
 
 def _quoted(name: str) -> str:

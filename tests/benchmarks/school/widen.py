@@ -1,11 +1,12 @@
 """Add columns that are common in applications and rare in public data.
 
 These are flags, dates, positions, amounts and running numbers, whose values coincide with those of
-keys all the time, and the numbers of the users who made or changed a row.
+keys all the time, and the numbers of the users who made or changed a row. They are as frequent as
+in the schemas of applications that the school reads; nothing refers to them.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -56,17 +57,18 @@ def widen(database: Database, random: Random) -> Database:
         database: The database.
         random: Source of all draws.
     """
-    names = random.permutation([*_COLUMNS])[: int(random.integers(1, 8))].tolist()
-    share = random.uniform(0.2, 0.9)
+    drawn = [
+        (str(random.choice(one.names)), one) for one in _COLUMNS if random.random() < one.databases
+    ]
     tables = {}
     for table, frame in sorted(database.tables.items()):
         wide = frame.copy()
-        for name in names:
-            if name not in wide and random.random() < share:
-                wide[name] = _COLUMNS[name](len(wide), random)
+        for name, one in drawn:
+            if name not in wide and random.random() < one.tables:
+                wide[name] = one.cells(len(wide), random)
         tables[table] = wide
     wider = replace(database, tables=tables)
-    return _add_users(wider, random) if random.random() < 0.5 else wider
+    return _add_users(wider, random) if random.random() < _HAVE_USERS else wider
 
 
 def _add_users(database: Database, random: Random) -> Database:
@@ -79,8 +81,8 @@ def _add_users(database: Database, random: Random) -> Database:
     keys = [str(start + at) for at in range(count)]
     people = [f"{random.choice(_FIRST)} {random.choice(_LAST)}" for _ in keys]
     tables = {**database.tables, users: pd.DataFrame({key: keys, "name": people}, dtype=str)}
-    roles = random.permutation(_ROLES)[: int(random.integers(1, 4))].tolist()
-    share = random.uniform(0.1, 0.7)
+    roles = random.permutation(_ROLES)[: int(random.integers(1, 3))].tolist()
+    share = random.uniform(*_OF_USERS)
     references = list(database.references)
     for table, frame in sorted(database.tables.items()):
         for role in roles:
@@ -105,13 +107,17 @@ def _small(rows: int, random: Random) -> list[str]:
     return random.integers(0, int(random.choice([3, 6, 12, 30, 100])), rows).astype(str).tolist()
 
 
-def _running(rows: int, random: Random) -> list[str]:
-    start = int(random.choice([0, 1, 1, 1_000]))
-    return [str(start + at) for at in range(rows)]
+def _position(rows: int, random: Random) -> list[str]:
+    # In half of the real tables they count within a parent, in the others all rows.
+    if random.random() < 0.5:
+        return _line(rows, random)
+    return (int(random.integers(2)) + random.permutation(rows)).astype(str).tolist()
 
 
-def _shuffled(rows: int, random: Random) -> list[str]:
-    return (1 + random.permutation(rows)).astype(str).tolist()
+def _line(rows: int, random: Random) -> list[str]:
+    """Count from 1 again for each parent of a few rows."""
+    parents = np.sort(random.integers(0, 1 + rows // 4, rows))
+    return [str(at + 1 - np.searchsorted(parents, parent)) for at, parent in enumerate(parents)]
 
 
 def _amount(rows: int, random: Random) -> list[str]:
@@ -128,20 +134,37 @@ def _document(rows: int, random: Random) -> list[str]:
     return [f"{letter}-{number:06}" for number in np.sort(random.permutation(9 * rows)[:rows])]
 
 
-_COLUMNS: dict[str, Callable[[int, Random], list[str]]] = {
-    "is_active": _flag,
-    "is_default": _flag,
-    "created_at": _date,
-    "updated_at": _date,
-    "position": _shuffled,
-    "sort_order": _running,
-    "line_no": _running,
-    "version": _small,
-    "level": _small,
-    "priority": _small,
-    "quantity": _small,
-    "amount": _amount,
-    "status": _status,
-    "document_no": _document,
-}
-"""For each column name, a function that draws the column's cells."""
+@dataclass(frozen=True)
+class _Common:
+    """A kind of column, and how common it is."""
+
+    names: tuple[str, ...]
+    databases: float
+    """Share of the databases that have such columns."""
+
+    tables: float
+    """Share of the tables with such a column in these databases."""
+
+    cells: Callable[[int, Random], list[str]]
+
+
+_COLUMNS = (
+    _Common(("created_at", "updated_at", "date_added"), 0.9, 0.6, _date),
+    _Common(("is_active", "is_default", "enabled"), 0.7, 0.12, _flag),
+    _Common(("status", "state"), 0.75, 0.13, _status),
+    _Common(("position", "sort_order", "display_order", "seq"), 0.45, 0.08, _position),
+    _Common(("version", "level", "priority"), 0.45, 0.05, _small),
+    _Common(("quantity", "count"), 0.35, 0.07, _small),
+    _Common(("amount", "total", "price"), 0.35, 0.07, _amount),
+    _Common(("line_no", "item_no"), 0.05, 0.1, _line),
+    _Common(("document_no",), 0.1, 0.1, _document),
+)
+"""Counted in 75 schemas and 65 databases of 98 authors; those of documents are a guess."""
+
+_HAVE_USERS = 0.5
+"""Share of the databases that get references to users: 75 % of the schemas, 40 % of the databases
+with rows."""
+
+_OF_USERS = (0.05, 0.25)
+"""Least and largest share of the tables with a reference to users, for each role: together 16 % of
+the references of the schemas, 4 % of those of the databases with rows."""

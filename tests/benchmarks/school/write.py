@@ -21,16 +21,20 @@ def write_lake(lake: SchoolLake, folder: Path, about: str) -> None:
     """
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    (part / "tables").mkdir(parents=True)
     for name, frame in lake.tables.items():
-        frame.to_csv(part / "tables" / f"{name}.csv", index=False)
+        file = part / "tables" / f"{name}.csv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        frame.to_csv(file, index=False)
     _write(part, "queries", ("table", "column"), lake.queries)
     truth = [(*one.query, *one.candidate, one.kind) for one in lake.truth]
     names = ("query_table", "query_column", "candidate_table", "candidate_column", "kind")
     _write(part, "ground_truth", names, truth)
     directed = [(*one.origin, *one.target, one.direction) for one in lake.references]
-    columns = ("from_table", "from_column", "to_table", "to_column", "direction")
-    _write(part, "references", columns, directed)
+    columns = ("from_table", "from_column", "to_table", "to_column")
+    _write(part, "references", (*columns, "direction"), directed)
+    _write(part, "declared", columns, [(*one, *other) for one, other in lake.declared])
+    neutral = [(str(at), *one) for at, group in enumerate(lake.neutral) for one in group]
+    _write(part, "neutral", ("group", "table", "column"), neutral)
     _write(part, "provenance", ("table", "database"), sorted(lake.origins.items()))
     (part / README).write_text(about, encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +14,7 @@ from benchmarks.school.codes import make_codes_lake
 from benchmarks.school.database import Database, Reference
 from benchmarks.school.lake import SchoolLake, Truth
 from benchmarks.school.pieces import make_pieces
-from benchmarks.school.plan import LakeKind, draw_draft, make_lake
+from benchmarks.school.plan import LakeKind, Layout, draw_draft, make_lake
 from benchmarks.school.sources import read_sources
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 from lakes.schooling import commit, dataset, random, sources
@@ -65,11 +67,31 @@ def test_databases_of_a_standard_are_a_tenth() -> None:
     pool = [
         Database(f"{n}", {"a": frame, "b": frame}, (key,), standard=n >= 36) for n in range(120)
     ]
-    drafts = [draw_draft(number, random(number), most=1_000) for number in range(60)]
-    largest = max(drafts, key=lambda one: (one.kind == LakeKind.RELATIONAL, one.tables))
-    _, used = make_lake(largest, pool, random())
-    assert len(used) > 30
-    assert sum(int(name) >= 36 for name in used) == 4
+    used = [name for _, names in mixed_lakes(pool, 40) for name in names]
+    assert 0.05 < sum(int(name) >= 36 for name in used) / len(used) < 0.15
+
+
+def mixed_lakes(pool: list[Database], count: int) -> Iterator[tuple[SchoolLake, list[str]]]:
+    drafts = (draw_draft(number, random(number), most=1_000) for number in range(9 * count))
+    mixed = (
+        one for one in drafts if one.kind == LakeKind.RELATIONAL and one.layout != Layout.ALONE
+    )
+    for draft in islice(mixed, count):
+        yield make_lake(draft, pool, random(draft.number))
+
+
+def test_a_mixed_lake_has_ten_to_twenty_databases_of_different_authors() -> None:
+    frame = pd.DataFrame({"id": [str(n) for n in range(90)]})
+    key = Reference(ColumnName("a", "id"), ColumnName("b", "id"))
+    pool = [Database(f"author{n % 40}/{n}", {"a": frame, "b": frame}, (key,)) for n in range(400)]
+    layouts = set()
+    for lake, used in mixed_lakes(pool, 20):
+        assert 10 <= len(used) <= 20
+        assert len({name.partition("/")[0] for name in used}) == len(used)
+        folders = {table.rpartition("/")[0] for table in lake.tables}
+        layouts.add(folders == {""})
+        assert folders == {""} or len(folders) >= len(used)  # copies have their own
+    assert layouts == {True, False}
 
 
 def overlap(lake: SchoolLake, one: Truth) -> frozenset[str]:
@@ -81,9 +103,9 @@ def test_the_school_is_the_same_each_time(tmp_path: Path, monkeypatch: pytest.Mo
     mirror = tmp_path / "mirror"
     lines = []
     for split in ("train", "validation"):
-        made = commit(mirror / f"owner+{split}" / "work", dataset())
-        (mirror / f"owner+{split}" / "work" / ".git").rename(mirror / f"owner+{split}" / "repo")
-        lines.append(f"owner/{split},{made},CC0-1.0,cldf,cldf/*-metadata.json,{split}")
+        made = commit(mirror / f"{split}+data" / "work", dataset())
+        (mirror / f"{split}+data" / "work" / ".git").rename(mirror / f"{split}+data" / "repo")
+        lines.append(f"{split}/data,{made},CC0-1.0,cldf,cldf/*-metadata.json,{split}")
     listed = read_sources(sources(tmp_path, *lines))
     monkeypatch.setattr("benchmarks.school.make.read_sources", lambda: listed)
     written = []
@@ -97,4 +119,4 @@ def test_the_school_is_the_same_each_time(tmp_path: Path, monkeypatch: pytest.Mo
     for path, content in written[0].items():
         if path.name == "provenance.csv":
             origins = {row["database"] for row in csv.DictReader(io.StringIO(content.decode()))}
-            assert origins == {f"owner/{path.parts[0]}"}
+            assert origins == {f"{path.parts[0]}/data"}

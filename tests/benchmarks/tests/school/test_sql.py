@@ -51,6 +51,13 @@ REFERENCES [dbo].[Band] ([band_id])
 GO
 """
 
+WIDE = """
+CREATE TABLE line (order_id int, line_no int, PRIMARY KEY (order_id, line_no));
+CREATE TABLE parcel (id int PRIMARY KEY, order_id int, line int,
+  FOREIGN KEY (order_id, line) REFERENCES line);
+ALTER TABLE parcel ADD CONSTRAINT c FOREIGN KEY (id, line) REFERENCES line (line_no, order_id);
+"""
+
 ORACLE = """
 CREATE TABLE band (band_id NUMBER(4) CONSTRAINT band_pk PRIMARY KEY, name VARCHAR2(20));
 CREATE TABLE concert (id NUMBER, band NUMBER(4) NOT NULL REFERENCES band, day DATE);
@@ -113,3 +120,14 @@ def test_scripts_of_several_files_are_one_database(tmp_path: Path) -> None:
 def test_old_encodings_are_read() -> None:
     assert decoded("Köln".encode("latin-1")) == decoded("Köln".encode()) == "Köln"
     assert decoded(None) == ""
+
+
+def test_keys_of_several_columns_are_read_by_column() -> None:
+    database = database_of("x", [WIDE])
+    assert not database.references
+    assert {f"{one.origin} {one.target}" for one in database.parts} == {
+        "parcel.order_id line.order_id",
+        "parcel.line line.line_no",
+        "parcel.id line.line_no",
+        "parcel.line line.order_id",
+    }
