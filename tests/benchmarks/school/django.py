@@ -12,6 +12,7 @@ import yaml
 
 from benchmarks.school.database import Database, Reference
 from benchmarks.school.repository import Repository
+from benchmarks.school.sql import decoded
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _SINGLE = {"ForeignKey", "OneToOneField", "ParentalKey"}
@@ -19,10 +20,13 @@ _MANY = {"ManyToManyField", "ParentalManyToManyField"}
 
 
 @dataclass
-class _Model:
-    """The base classes of a Django model, and the models that its fields refer to."""
+class Model:
+    """The base classes and fields of a Django model, and the models that they refer to."""
 
+    table: str
+    abstract: bool
     bases: list[str]
+    columns: list[str] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
     lists: dict[str, str] = field(default_factory=dict)
 
@@ -38,7 +42,8 @@ def read_django(repository: Repository, patterns: str) -> Database:
         UnreadableSourceError: No file matches.
     """
     paths = repository.matching(patterns)
-    models = dict(_models(repository, [path for path in paths if path.endswith(".py")]))
+    code = (path for path in paths if path.endswith(".py"))
+    models = dict(models_of((path, decoded(repository.read(path))) for path in code))
     rows: dict[str, list[dict[str, object]]] = defaultdict(list)
     for path in (path for path in paths if not path.endswith(".py")):
         for row in _fixture(repository.read(path) or b"[]", path):
@@ -47,9 +52,9 @@ def read_django(repository: Repository, patterns: str) -> Database:
     tables: dict[str, pd.DataFrame] = {}
     references: list[Reference] = []
     for label, found in sorted(rows.items()):
-        read, declared = _read_model(label, pd.DataFrame(found), models, known)
+        read, named = _read_model(label, pd.DataFrame(found), models, known)
         tables |= read
-        references += declared
+        references += named
     return Database(
         repository.source, tables, tuple(sorted(set(references)))
     ).without_dangling_references()
@@ -62,14 +67,14 @@ def _fixture(content: bytes, path: str) -> Iterable[dict[str, Any]]:
 
 
 def _read_model(
-    label: str, frame: pd.DataFrame, models: dict[str, _Model], known: dict[str, str]
+    label: str, frame: pd.DataFrame, models: dict[str, Model], known: dict[str, str]
 ) -> tuple[dict[str, pd.DataFrame], list[Reference]]:
     """Return the tables and references that one model declares.
 
     A field that lists keys becomes a table of links.
     """
     name, short = label.replace(".", "_"), label.rpartition(".")[2]
-    keys, lists, parents = _declared(short, models)
+    _, keys, lists, parents = declared(short, models)
     key = ColumnName(name, "id")
     tables: dict[str, pd.DataFrame] = {}
     references = [Reference(key, _key(one, known)) for one in parents if one in known]
@@ -89,19 +94,36 @@ def _read_model(
     return tables, references
 
 
-def _models(repository: Repository, paths: Iterable[str]) -> Iterator[tuple[str, _Model]]:
-    for path in paths:
-        for node in ast.walk(ast.parse(repository.read(path) or b"")):
+def models_of(code: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Model]]:
+    """Yield each class of some files with its name in lower case, whether it is a model or not.
+
+    Args:
+        code: Path and content of each file.
+    """
+    for path, text in code:
+        app = path.partition("/models")[0].rpartition("/")[2]
+        for node in ast.walk(parsed(text)):
             if isinstance(node, ast.ClassDef):
-                yield node.name.lower(), _model(node)
+                yield node.name.lower(), _model(node, app)
 
 
-def _model(node: ast.ClassDef) -> _Model:
-    model = _Model([ast.unparse(base).rpartition(".")[2].lower() for base in node.bases])
+def parsed(text: str) -> ast.AST:
+    """Parse Python, or return an empty module if it is for a newer or older version of Python."""
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _model(node: ast.ClassDef, app: str) -> Model:
+    bases = [ast.unparse(base).rpartition(".")[2].lower() for base in node.bases]
+    model = Model(f"{app}_{node.name.lower()}", "abstract = True" in ast.unparse(node), bases)
     for line in node.body:
         match line:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
                 kind = ast.unparse(call.func).rpartition(".")[2]
+                if kind in _SINGLE or (kind.endswith("Field") and kind not in _MANY):
+                    model.columns.append(name)
                 if kind in _SINGLE:
                     model.keys[name] = _target(call, node.name)
                 elif kind in _MANY:
@@ -118,13 +140,18 @@ def _target(call: ast.Call, own: str) -> str:
     return own.lower() if target == "self" else target
 
 
-def _declared(
-    name: str, models: dict[str, _Model]
-) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Return a model's foreign keys, many-to-many fields and base classes.
+def declared(
+    name: str, models: dict[str, Model]
+) -> tuple[list[str], dict[str, str], dict[str, str], list[str]]:
+    """Return a model's columns, foreign keys, many-to-many fields and base classes.
 
     Inherited ones are included.
+
+    Args:
+        name: Name of the model in lower case.
+        models: All models.
     """
+    columns: list[str] = []
     keys: dict[str, str] = {}
     lists: dict[str, str] = {}
     waiting, seen = [name], set[str]()
@@ -132,10 +159,11 @@ def _declared(
         one = waiting.pop()
         if one in models and one not in seen:
             seen.add(one)
+            columns += models[one].columns
             keys |= models[one].keys
             lists |= models[one].lists
             waiting += models[one].bases
-    return keys, lists, sorted(seen - {name})
+    return columns, keys, lists, sorted(seen - {name})
 
 
 def _key(target: str, known: dict[str, str]) -> ColumnName:

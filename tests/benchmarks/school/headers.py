@@ -1,4 +1,4 @@
-"""Read schemas of applications whose rows are not public: SQL, Rails and Prisma."""
+"""Read schemas of applications whose rows are not public: SQL, Rails, Prisma and models in code."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,6 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from benchmarks.school.database import Database, Reference
+from benchmarks.school.models import read_models, schema_of
 from benchmarks.school.repository import Repository
 from benchmarks.school.sql import database_of, decoded
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
@@ -33,7 +34,7 @@ _PRISMA_KEY = re.compile(
 
 
 def read_headers(repository: Repository, patterns: str) -> Database:
-    """Read the schema in files of SQL, Ruby (`schema.rb`) or Prisma, and make up rows for it.
+    """Read the schema in SQL, Ruby (`schema.rb`), Prisma, Python or PHP, and make up rows for it.
 
     Args:
         repository: The repository.
@@ -48,6 +49,8 @@ def read_headers(repository: Repository, patterns: str) -> Database:
         database = _read_rails(repository.source, "\n".join(texts))
     elif paths[0].endswith(".prisma"):
         database = _read_prisma(repository.source, "\n".join(texts))
+    elif paths[0].endswith((".py", ".php")):
+        database = read_models(repository.source, dict(zip(paths, texts, strict=True)))
     else:
         database = database_of(repository.source, texts)
     return _invent_rows(database)
@@ -63,7 +66,7 @@ def _read_rails(name: str, text: str) -> Database:
                 linked = column["type"] in {"references", "belongs_to"}
                 columns.append(f"{column['name']}_id" if linked else column["name"])
         tables[match["name"]] = columns
-    return _database(name, tables, _rails_keys(text, tables))
+    return schema_of(name, tables, _rails_keys(text, tables))
 
 
 def _rails_keys(text: str, tables: Mapping[str, list[str]]) -> Iterator[Reference]:
@@ -109,7 +112,7 @@ def _read_prisma(name: str, text: str) -> Database:
                 origin = ColumnName(_mapped(body, model, "@@map"), _column(body, key["own"]))
                 table = _mapped(other, field["type"], "@@map")
                 keys.append(Reference(origin, ColumnName(table, _column(other, key["other"]))))
-    return _database(name, tables, iter(keys))
+    return schema_of(name, tables, keys)
 
 
 def _mapped(text: str, name: str, attribute: str) -> str:
@@ -121,16 +124,6 @@ def _column(body: str, name: str) -> str:
     """Return the name of a field's column in the database."""
     line = re.search(rf"^\s*{name}\s+\w[^\n]*", body, re.MULTILINE)
     return _mapped(line[0], name, "@map") if line else name
-
-
-def _database(name: str, tables: Mapping[str, list[str]], keys: Iterator[Reference]) -> Database:
-    frames = {
-        table: pd.DataFrame(columns=[*dict.fromkeys(columns)], dtype=str)
-        for table, columns in tables.items()
-    }
-    database = Database(name, frames, ())
-    known = {one for one in keys if database.has(one.origin) and database.has(one.target)}
-    return replace(database, references=tuple(sorted(known)))
 
 
 def _invent_rows(database: Database) -> Database:

@@ -88,6 +88,9 @@ _TOY, _GROWN = 50, 0.8
 """A database whose largest table has fewer than `_TOY` rows gets more rows with the probability
 `_GROWN`."""
 
+_TRIES = 9
+"""Draws of databases until some columns join; the few rows of a single database may share none."""
+
 _FEWEST, _FEWEST_RELATED = 30, 100
 """Fewest tables for which a lake has room; whole databases need more of it."""
 
@@ -172,8 +175,11 @@ def _make_relational(
     draft: Draft, pool: Sequence[Database], random: Random
 ) -> tuple[SchoolLake, list[str]]:
     related = _thinned([one for one in pool if one.references], random)
-    chosen = list(_draw(draft, related, random))
-    lake = combine(chosen, random, folders=draft.layout == Layout.FOLDERS)
+    for _ in range(_TRIES):
+        chosen = list(_draw(draft, related, random))
+        lake = combine(chosen, random, folders=draft.layout == Layout.FOLDERS)
+        if lake.truth:
+            break
     return lake, sorted({database.name for database in chosen})
 
 

@@ -82,7 +82,9 @@ def _name_examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
 
 
 def lakes_of(folder: Path) -> list[Path]:
-    """List the lakes of a split, except those with too many tables or without rows.
+    """List the lakes of a split, except those in folders, with too many tables or without rows.
+
+    `hyperjoin evaluate` reads no folders of tables.
 
     Args:
         folder: The folder of the split.
@@ -90,7 +92,9 @@ def lakes_of(folder: Path) -> list[Path]:
     return [
         lake
         for lake in sorted(folder.iterdir())
-        if "header-only" not in lake.name and len(list((lake / "tables").iterdir())) <= _MAX_TABLES
+        if "header-only" not in lake.name
+        and all(path.is_file() for path in (lake / "tables").iterdir())
+        and len(list((lake / "tables").iterdir())) <= _MAX_TABLES
     ]
 
 

@@ -61,7 +61,70 @@ CREATE TABLE posts (id int, category_id int REFERENCES categories, author_id tex
 ALTER TABLE posts ADD FOREIGN KEY (author_id) REFERENCES users (code);
 """
 
-PATHS = {"schema.rb": RAILS, "prisma/schema.prisma": PRISMA, "ddl.sql": SQL}
+SQLALCHEMY = """
+from sqlalchemy import Column, ForeignKey, Table
+
+categories = Table("categories", metadata, Column("id", Integer, primary_key=True))
+
+class User(Base):
+    __tablename__ = "users"
+    email = Column(Text)
+
+class Post(Base):
+    __tablename__ = "posts"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    category = Column("category_id", ForeignKey(column="x"), ForeignKey("shop.categories.id"))
+    author_id: Mapped[str] = mapped_column(String, db.ForeignKey("users.code"))
+    stranger = Column(ForeignKey("missing.id"))
+    author = relationship("User")
+"""
+
+LARAVEL = """
+<?php
+    Schema::create('categories', function (Blueprint $table) {
+        $table->id();
+        $table->string('name')->unique();
+        $table->timestamps();
+    });
+    Schema::create("users", function (Blueprint $table) {
+        $table->string('code')->primary();
+    });
+    Schema::create('posts', function (Blueprint $table) {
+        $table->bigIncrements('id');
+        $table->foreignId('category_id')->nullable()->constrained()->cascadeOnDelete();
+        $table->index('author_id');
+    });
+    Schema::table('posts', function (Blueprint $table) {
+        $table->string('author_id');
+        $table->foreign('author_id')->references('code')->on('users');
+        $table->dropColumn('body');
+    });
+"""
+
+PATHS = {
+    "schema.rb": RAILS,
+    "prisma/schema.prisma": PRISMA,
+    "ddl.sql": SQL,
+    "models.py": SQLALCHEMY,
+    "migrations/1.php": LARAVEL,
+}
+
+DJANGO = """
+class Dated(models.Model):
+    made = models.DateField()
+    owner = models.ForeignKey("people.Person", models.CASCADE)
+
+    class Meta:
+        abstract = True
+
+class Post(Dated):
+    title = models.CharField()
+    reply_to = models.ForeignKey("self", null=True)
+    readers = models.ManyToManyField(to="people.Person")
+
+class Helper:
+    title = "no model"
+"""
 
 
 def read(tmp_path: Path, path: str) -> Database:
@@ -78,6 +141,35 @@ def test_declared_keys_are_read_in_every_language(tmp_path: Path, path: str) -> 
     }
     assert database.invented
     assert all(database.containment(one) == 1 for one in database.references)
+
+
+def test_columns_of_laravel_are_read_once(tmp_path: Path) -> None:
+    assert {
+        name: [*frame] for name, frame in read(tmp_path, "migrations/1.php").tables.items()
+    } == {
+        "categories": ["id", "name", "created_at", "updated_at"],
+        "users": ["code"],
+        "posts": ["id", "category_id", "author_id"],
+    }
+
+
+def test_models_of_django_become_tables(tmp_path: Path) -> None:
+    people = "class Person(models.Model):\n    name = models.CharField()\n"
+    newer = "try:\n    x\nexcept A, B:\n    pass\nclass ="
+    files = {"blog/models/post.py": DJANGO, "people/models.py": people, "a/models.py": newer}
+    made = commit(tmp_path / "x", files)
+    database = read_headers(Repository("a/b", tmp_path / "x" / ".git", made), "*/models*.py")
+    assert {name: [*frame] for name, frame in database.tables.items()} == {
+        "blog_post": ["id", "title", "reply_to_id", "made", "owner_id"],
+        "blog_post_readers": ["id", "post_id", "person_id"],
+        "people_person": ["id", "name"],
+    }
+    assert {(str(one.origin), str(one.target)) for one in database.references} == {
+        ("blog_post.owner_id", "people_person.id"),
+        ("blog_post.reply_to_id", "blog_post.id"),
+        ("blog_post_readers.post_id", "blog_post.id"),
+        ("blog_post_readers.person_id", "people_person.id"),
+    }
 
 
 def test_made_up_rows_appear_in_no_lake_with_rows(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_the_list_has_licences_and_disjoint_splits() -> None:
     assert not parts[Split.TRAIN] & parts[Split.VALIDATION]
     assert min(map(len, parts.values())) >= 30
     assert sum(map(len, parts.values())) == len(listed)  # each name once
-    copyleft = ("GPL", "EUPL")
+    copyleft = ("GPL", "MPL")
     assert {one.kind for one in listed if any(word in one.licence for word in copyleft)} == {
         Kind.HEADERS
     }
