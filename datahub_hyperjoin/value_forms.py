@@ -151,6 +151,9 @@ class Notation(str, Enum):
         member._value_, member.rules = rules.words, rules
         return member
 
+    # That of `Enum` is written in Python, and notations are the keys of many look-ups.
+    __hash__ = str.__hash__
+
     PHONE = _Notation(
         words="telephone numbers with country code",
         form=ValueForm.CODES,

@@ -5,6 +5,7 @@ What notations and forms there are, `value_forms.py` declares.
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 
 from datahub_hyperjoin.value_forms import Notation, ValueForm
 
@@ -30,6 +31,10 @@ WITH_CERTAIN: Mapping[Notation, tuple[Notation, ...]] = {
 }
 """The notations that are read in a column of each notation: the first that reads a value does. A
 general one reads what no other does."""
+_ANY = {
+    notation: re.compile("|".join(each.rules.pattern for each in read))
+    for notation, read in WITH_CERTAIN.items()
+}
 _ROUNDING = 1e-9
 _OWN_SHARE = 0.03
 """Minimum share of a column's values that its notation reads itself."""
@@ -171,16 +176,17 @@ def readable_share(values: Collection[str], notation: Notation, least: float = 0
 
     It is 0 if few are in the notation itself, or if the share is below `least`.
     """
-    own = _COMPILED[notation]
-    others = [_COMPILED[other] for other in WITH_CERTAIN[notation] if other is not notation]
+    own, any_read = _COMPILED[notation], _ANY[notation]
     most, foreign, unread = len(values) * (1 - least) + _ROUNDING, 0, 0
+    # Most notations fail at the first values.
+    if not any(map(any_read.match, islice(values, int(most) + 1))):
+        return 0.0
     for value in values:
         match = own.match(value)
         if match and not (notation.rules.is_checked and notation.rules.write(match) == value):
             continue
         foreign += 1
-        unread += not any(other.match(value) for other in others)
-        # Most notations fail at the first values.
+        unread += match is not None or not any_read.match(value)
         if unread > most:
             return 0.0
     if foreign >= len(values) - _OWN_SHARE * len(values):

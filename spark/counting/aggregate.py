@@ -48,6 +48,10 @@ _NULL_WORDS = pa.array(NULL_WORDS)
 _MARKERS = pa.array(MARKERS)
 _MAY_BE_MARKER = np.isin(np.arange(64), [*map(len, MARKERS)])
 """Whether a marker has this length in bytes."""
+_HAS_EDGES_OF_MARKER = np.zeros(1 << 16, np.bool_)
+_EDGES = [ord(marker[0]) << 8 | ord(marker[-1]) for marker in MARKERS]
+_HAS_EDGES_OF_MARKER[_EDGES] = True
+"""Whether a marker begins with the first and ends with the second of two bytes."""
 _LONGEST_NULL_WORD = max(map(len, NULL_WORDS))
 _FIRST_BYTES = np.frombuffer("".join(sorted({word[0] for word in NULL_WORDS})).encode(), np.uint8)
 LONGEST_TEXT = 1000
@@ -226,8 +230,12 @@ def _is_null_word(normal: pa.Array) -> Mask:
 
 def _are_markers(normal: pa.Array) -> Mask:
     """Return a mask that selects values that often stand for a missing one."""
-    lengths = StringBytes.of(normal).lengths
+    strings = StringBytes.of(normal)
+    lengths = strings.lengths
     suspects = np.flatnonzero(_MAY_BE_MARKER[np.minimum(lengths, len(_MAY_BE_MARKER) - 1)])
+    # Length and edges rule out most values before the set look-up, as above.
+    edges = strings.at(0, suspects).astype(np.uint16) << 8 | strings.at(-1, suspects)
+    suspects = suspects[_HAS_EDGES_OF_MARKER[edges]]
     return _mark(normal, suspects, _MARKERS)
 
 

@@ -28,7 +28,7 @@ from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
 from datahub_hyperjoin.spark.counting.notations import column_notations
 from datahub_hyperjoin.spark.counting.placeholders import FEWEST_KEYS, leave_out_placeholders
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, to_bytes
-from datahub_hyperjoin.spark.counting.texts import is_usual_marker
+from datahub_hyperjoin.spark.counting.texts import are_usual_markers
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, Pattern
 from datahub_hyperjoin.value_forms import Notation
 from datahub_hyperjoin.written_in import canonical_form
@@ -198,8 +198,9 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
         Notation.EXACT if _has_keys_in_one_form(column.aggregate) else notation
         for column, notation in zip(columns, written, strict=True)
     ]
+    markers = _usual_markers(samples, texts, bounds)
     means = _means(sketches)
-    facts = columns, sketches, samples, sample_texts, means, column_patterns, notations
+    facts = columns, sketches, samples, sample_texts, means, column_patterns, notations, markers
     parts = zip(*facts, strict=True)
     return [
         ColumnProfile(
@@ -225,11 +226,13 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             if notation in aggregate.forms
             else b"",
             placeholders=tuple(aggregate.placeholders.texts.to_pylist()),
-            markers=tuple(markers),
-            marker_counts=tuple(markers.values()),
+            markers=tuple(usual),
+            marker_counts=tuple(usual.values()),
         )
-        for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in parts
-        for markers in [_markers_among(sample, sample_text)]
+        for (
+            (id_, position, aggregate),
+            *(sketch, sample, sample_text, mean, shapes, notation, usual),
+        ) in parts
     ]
 
 
@@ -244,7 +247,7 @@ def _type_of(
     path: str, aggregate: ColumnAggregate, notation: Notation | None, sample: Sequence[str]
 ) -> DataType:
     """Return the type of a column, whatever its values look like one by one."""
-    if notation is Notation.EXACT or _holds_codes(path, aggregate):
+    if notation is Notation.EXACT or _holds_codes(path, aggregate, sample):
         return DataType.TEXT
     if notation is Notation.EXPONENT or notation is Notation.BEFORE_POINT:
         numbers = [canonical_form(normal_form(value), notation) for value in sample]
@@ -253,20 +256,31 @@ def _type_of(
     return aggregate.type
 
 
-def _markers_among(sample: DistinctValues, texts: Sequence[str]) -> dict[str, int]:
-    counted = zip(texts, sample.counts.tolist(), strict=True)
-    return {text: count for text, count in counted if count > 1 and is_usual_marker(text)}
+def _usual_markers(
+    samples: Sequence[DistinctValues], texts: pa.Array, bounds: Indices
+) -> list[dict[str, int]]:
+    """For each column, count the rows of the usual markers that rows repeat."""
+    counts = np.concatenate([sample.counts for sample in samples])
+    repeated = np.flatnonzero(counts > 1)
+    found = repeated[are_usual_markers(texts.take(pa.array(repeated)))]
+    markers: list[dict[str, int]] = [{} for _ in samples]
+    columns = np.searchsorted(bounds, found, side="right") - 1
+    written = texts.take(pa.array(found)).to_pylist()
+    for column, text, count in zip(columns, written, counts[found].tolist(), strict=True):
+        markers[column][text] = count
+    return markers
 
 
 def _has_keys_in_one_form(aggregate: ColumnAggregate) -> bool:
     """Return whether a column has another text in each row, of which some are equal otherwise."""
     if not aggregate.is_exact or aggregate.rows - aggregate.nulls < FEWEST_KEYS:
         return False
-    values, markers = aggregate.values, aggregate.markers
-    return bool((values.counts[~np.isin(values.hashes, markers.hashes)] > 1).any())
+    values = aggregate.values
+    repeated = values.hashes[values.counts > 1]
+    return len(repeated) > 0 and not np.isin(repeated, aggregate.markers.hashes).all()
 
 
-def _holds_codes(path: str, aggregate: ColumnAggregate) -> bool:
+def _holds_codes(path: str, aggregate: ColumnAggregate, sample: Sequence[str]) -> bool:
     """Return whether texts that look like fractions are codes, such as the sections 3.1 and 3.10.
 
     Nothing but codes is called so and has no value below one, has the same number in two texts,
@@ -278,22 +292,30 @@ def _holds_codes(path: str, aggregate: ColumnAggregate) -> bool:
     texts = aggregate.values.texts
     if _CODE.search(path) and pc.all(pc.match_substring_regex(texts, "^[1-9][0-9.]*$")).as_py():
         return True
-    if pc.any(pc.match_substring_regex(texts, r"\.0[0-9]"), min_count=0).as_py():
-        return _count_up(texts)
-    padded = texts.filter(pc.match_substring_regex(texts, r"^[0-9]{1,3}\.[0-9]*[1-9]0+$"))
-    numbers = pc.replace_substring_regex(padded, "0+$", "")
-    return pc.any(pc.is_in(numbers, value_set=texts), min_count=0).as_py() or _count_up(texts)
+    # The sample nearly always decides it.
+    if (
+        not any(map(_ZERO_IN_FRONT.search, sample))
+        and not pc.any(pc.match_substring_regex(texts, _ZERO_IN_FRONT.pattern), min_count=0).as_py()
+    ):
+        padded = texts.filter(pc.match_substring_regex(texts, r"^[0-9]{1,3}\.[0-9]*[1-9]0+$"))
+        numbers = pc.replace_substring_regex(padded, "0+$", "")
+        if pc.any(pc.is_in(numbers, value_set=texts), min_count=0).as_py():
+            return True
+    return _count_up(texts, sample)
 
 
+_ZERO_IN_FRONT = re.compile(r"\.0[0-9]")
 _FEWEST_PARTS, _MANY_CODES, _MOST_PARTS = 20, 60, 0.6
 """Minimum number of codes that tell how they count, and of those with one digit, and the maximum
 share of the numbers of so many digits to which they count; fractions have all of them."""
 
 
-def _count_up(texts: pa.Array) -> bool:
+def _count_up(texts: pa.Array, sample: Sequence[str]) -> bool:
     """Return whether all texts are whole numbers with others behind the point, none of them 0."""
+    if len(texts) < _FEWEST_PARTS or len({len(text.partition(".")[2]) for text in sample}) > 1:
+        return False
     parts = pc.extract_regex(texts, r"^[0-9]{1,4}\.(?P<part>[0-9]{1,3})$")
-    if len(texts) < _FEWEST_PARTS or parts.null_count:
+    if parts.null_count:
         return False
     digits = parts.field("part")
     widths, numbers = pc.utf8_length(digits).unique(), digits.cast(pa.int64())

@@ -6,6 +6,7 @@ first values, rule out nearly all others without a regular expression.
 """
 
 import itertools
+import string
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -22,7 +23,7 @@ from datahub_hyperjoin.arrow_bytes import (
     index_within,
     reduce_each,
 )
-from datahub_hyperjoin.form_parts import ACCENTED, MONEY_MARKS, SEPARATORS
+from datahub_hyperjoin.form_parts import ACCENTED, CODE_REWRITES, MONEY_MARKS, SEPARATORS
 from datahub_hyperjoin.normal_form import Hashes, hash_values, normal_forms
 from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
@@ -51,6 +52,12 @@ _SUSPECT_SHARE = 0.03
 _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
 _MARKS = SEPARATORS.encode() + MONEY_MARKS.encode() + ACCENTED.encode() + b"&\\"
+_IS_SEPARATOR = np.isin(np.arange(256), np.frombuffer(SEPARATORS.encode(), np.uint8))
+_DIGIT, _OTHER = 1, 2
+_IN_CODES = f"{SEPARATORS}{string.ascii_lowercase}".encode()
+_CODE_CLASSES = bytes(
+    _DIGIT if byte in b"0123456789" else _OTHER * (byte not in _IN_CODES) for byte in range(256)
+)
 _IS_MARK = np.isin(np.arange(256), np.frombuffer(_MARKS, np.uint8))
 _IS_LETTER = np.isin(np.arange(256), np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8))
 _EXPONENT, _POINT, _ZERO = b"e.0"
@@ -70,13 +77,22 @@ def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
 def _in_first(normal: pa.Array, notations: Sequence[Notation]) -> pa.Array:
     """Convert each value from the first notation that reads it."""
     first, *others = notations
-    is_readable = pc.match_substring_regex(normal, first.rules.pattern)
+    is_readable = _are_readable(normal, first)
+    if not pc.any(is_readable, min_count=0).as_py():
+        return _in_first(normal, others) if others else normal
     written = _write(normal.filter(is_readable), first)
     is_left = pc.invert(is_readable)
     if others and pc.any(is_left).as_py():
         rest = _in_first(normal.filter(is_left), others)
         normal = pc.replace_with_mask(normal, is_left, rest)
     return pc.replace_with_mask(normal, is_readable, written)
+
+
+def _are_readable(normal: pa.Array, notation: Notation) -> pa.Array:
+    if notation is not Notation.SEPARATED:
+        return pc.match_substring_regex(normal, notation.rules.pattern)
+    classes = StringBytes.of(normal).classes(_CODE_CLASSES)
+    return pa.array((classes & _OTHER == 0) & (classes & _DIGIT > 0))
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
@@ -113,18 +129,22 @@ def form_sketches(
     """
     common = [common_type(each) for each in types]
     columns_of: dict[Notation, list[int]] = defaultdict(list)
-    for column, notations in _suspects(normal, bounds, common):
-        values = normal[bounds[column] : bounds[column + 1]]
-        for notation in _best_notations(_spread(values).to_pylist(), notations):
+    suspects = [*_suspects(normal, bounds, common)]
+    spread = [_spread(bounds[column], bounds[column + 1]) for column, _ in suspects]
+    # Arrow takes the values of many short columns faster together, and converts them so, too.
+    values = iter(normal.take(pa.array(itertools.chain(*spread), pa.int64())).to_pylist())
+    for (column, notations), at in zip(suspects, spread, strict=True):
+        for notation in _best_notations([*itertools.islice(values, len(at))], notations):
             columns_of[notation].append(column)
     sketches: list[dict[Notation, Hashes]] = [{} for _ in types]
     for notation, columns in columns_of.items():
-        # Arrow converts many short columns faster together.
         parts = [normal[bounds[column] : bounds[column + 1]] for column in columns]
         hashes = hash_values(canonical_forms(pa.concat_arrays(parts), notation), value_hash)
         ends = np.cumsum([*map(len, parts)])[:-1]
         for column, own in zip(columns, np.split(hashes, ends), strict=True):
-            sketches[column][notation] = np.unique(own)[:size]
+            # `np.unique` takes many times as long as a sort.
+            own.sort()
+            sketches[column][notation] = own[np.append(True, own[1:] != own[:-1])][:size]
     return sketches
 
 
@@ -189,13 +209,12 @@ def _suspects(
             yield column, tuple(_NOTATIONS[type_.value])
 
 
-def _spread(values: pa.Array) -> pa.Array:
-    """Return at most `_FIRST_VALUES` evenly spaced values of a column.
+def _spread(begin: int, end: int) -> range:
+    """Return the positions of at most `_FIRST_VALUES` evenly spaced values of a column.
 
     A column may be sorted, so that its first values are not typical.
     """
-    step = max(-(-len(values) // _FIRST_VALUES), 1)
-    return values.take(pa.array(np.arange(0, len(values), step)))
+    return range(begin, end, max(-((begin - end) // _FIRST_VALUES), 1))
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
@@ -203,11 +222,12 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 
     There are none if even the best fits less than `_MIN_SHARE` of the values.
     """
-    # Without a separator or a plus, numbers differ from their normal forms in zeros only.
-    has_separators = any(
-        "," in value or " " in value or value[:1] == "+" or value.count(".") > 1 for value in values
-    )
     characters = frozenset().union(*values)
+    # Without a separator or a plus, numbers differ from their normal forms in zeros only.
+    has_separators = not characters.isdisjoint(", ") or (
+        not characters.isdisjoint("+.")
+        and any(value[:1] == "+" or value.count(".") > 1 for value in values)
+    )
     # A plain uuid is no code with separators, though nothing marks it.
     among = [
         each for each in among if each is Notation.WRAPPED_UUID or _is_marked(each, characters)
@@ -234,6 +254,10 @@ def _write(normal: pa.Array, notation: Notation) -> pa.Array:
     rules = notation.rules
     if notation is Notation.OFFSET:
         return _write_instants(normal)
+    if notation is Notation.SEPARATED:
+        # Many columns hold codes, and a regular expression for separators takes ten times as long.
+        _, *others = CODE_REWRITES
+        return rewrite(_without_separators(normal), *others)
     if not rules.rewrites:
         return _write_each(normal, notation)
     written = rewrite(normal, *rules.rewrites)
@@ -241,6 +265,15 @@ def _write(normal: pa.Array, notation: Notation) -> pa.Array:
         return written
     is_slow = pc.match_substring(normal, rules.one_by_one)
     return pc.replace_with_mask(written, is_slow, _write_each(normal.filter(is_slow), notation))
+
+
+def _without_separators(normal: pa.Array) -> pa.Array:
+    strings = StringBytes.of(normal)
+    is_kept = ~_IS_SEPARATOR[strings.data]
+    offsets = bounds_of(strings.count(is_kept)).astype(np.int32)
+    return pa.StringArray.from_buffers(
+        len(normal), pa.py_buffer(offsets), pa.py_buffer(strings.data[is_kept])
+    )
 
 
 def _write_instants(normal: pa.Array) -> pa.Array:

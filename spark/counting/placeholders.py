@@ -62,7 +62,8 @@ def leave_out_placeholders(aggregate: ColumnAggregate, size: int) -> ColumnAggre
     left_out = _find(resolved, size)
     if not len(left_out):
         # `nan` is null here, but equals itself in columns of floating-point numbers of a database.
-        return replace(resolved, placeholders=_missing_numbers(aggregate, resolved))
+        missing = _missing_numbers(aggregate, resolved)
+        return replace(resolved, placeholders=missing) if len(missing) else resolved
     values = resolved.values
     rest = ~np.isin(values.hashes, left_out.hashes)
     return replace(
@@ -75,7 +76,9 @@ def leave_out_placeholders(aggregate: ColumnAggregate, size: int) -> ColumnAggre
 
 def _missing_numbers(aggregate: ColumnAggregate, resolved: ColumnAggregate) -> DistinctValues:
     words = aggregate.null_words
-    return words.where(words.counts > 1) if resolved.type in NUMBERS else NO_VALUES
+    if not len(words) or resolved.type not in NUMBERS:
+        return NO_VALUES
+    return words.where(words.counts > 1)
 
 
 def _find(resolved: ColumnAggregate, size: int) -> DistinctValues:
@@ -86,9 +89,10 @@ def _find(resolved: ColumnAggregate, size: int) -> DistinctValues:
     # Without all values, nobody knows which of them repeat. Texts of which each is in one row only
     # may be equal in their normal forms.
     if is_whole and len(values) > OTHER_KEYS and not resolved.is_exact:
-        often = values.where(values.counts >= FEWEST_ROWS)
+        is_often = values.counts >= FEWEST_ROWS
         # Several values that repeat are groups, such as `Other Africa` and `Other Asia`.
-        if len(often) <= len(known) + 1:
+        if 0 < np.count_nonzero(is_often) <= len(known) + 1:
+            often = values.where(is_often)
             others = often.where(~np.isin(often.hashes, known.hashes))
             repeated = merge_values([repeated, others]) if len(others) == 1 else repeated
     if not len(repeated):

@@ -48,6 +48,8 @@ class DistinctValues:
 
     def where(self, mask: Mask) -> "DistinctValues":
         """Return the values that a mask selects."""
+        if mask.all():
+            return self
         return DistinctValues(
             self.hashes[mask], self.counts[mask], self.texts.filter(pa.array(mask))
         )

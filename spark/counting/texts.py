@@ -25,7 +25,7 @@ from datahub_hyperjoin.arrow_bytes import (
     index_within,
     reduce_each,
 )
-from datahub_hyperjoin.normal_form import normal_form
+from datahub_hyperjoin.normal_form import normal_form, normal_forms
 from datahub_hyperjoin.spark.counting.sketch import Counts, filtered_bounds
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.value_forms import Notation
@@ -172,6 +172,7 @@ MARKERS = (
 """Normal forms that stand for a missing value where rows repeat them and no other value."""
 
 _LISTED = frozenset((*MARKERS, *NULL_WORDS))
+_LISTED_VALUES = pa.array(sorted(_LISTED))
 
 
 def is_usual_marker(text: str) -> bool:
@@ -181,6 +182,12 @@ def is_usual_marker(text: str) -> bool:
     (True, True, False)
     """
     return normal_form(text) in _LISTED
+
+
+def are_usual_markers(texts: pa.Array) -> Mask:
+    """Return a mask that selects the texts that are usual words for a missing value."""
+    found = pc.is_in(normal_forms(texts), value_set=_LISTED_VALUES)
+    return found.to_numpy(zero_copy_only=False)
 
 
 _WHOLE = r"^-?(?:0|[1-9][0-9]*)$"

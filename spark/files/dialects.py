@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.files.header import (
     ROWS_EXAMINED,
@@ -192,7 +194,7 @@ def _between_signs(head: str, dialect: Dialect) -> tuple[Dialect, Rewrite] | Non
     pair = str(dialect.delimiter) * 2
     # Two commas are an empty field.
     signs = {*_SIGNS.findall(first), *([pair] if pair in first and pair != ",," else [])}
-    if _is_regular(head, dialect):
+    if signs and _is_regular(head, dialect):
         # Else a sign of a currency in each row would separate fields.
         signs = {each for each in signs if str(dialect.delimiter) in each}
     for sign in sorted(signs, key=lambda each: (-len(each), each)):
@@ -257,8 +259,10 @@ def _has_escapes(head: str, dialect: Dialect) -> bool:
 def _without_outer_quotes(head: str, dialect: Dialect) -> Rewrite | None:
     """Return how to remove the quotes around lines, each of which they make a single field."""
     quote = dialect.quote
+    if not quote or not re.match(rf"\s*[^\n]+\n\s*{re.escape(quote)}", head):
+        return None
     names, *lines = [*_lines(head), ""]
-    if not quote or len(lines) <= _FEWEST_FIELDS or not lines[0].endswith(quote):
+    if len(lines) <= _FEWEST_FIELDS or not lines[0].endswith(quote):
         return None
     whole = re.compile(rf"^{quote}((?:[^{quote}\n]|{quote}{quote})*){quote}(?=\r?$)", re.MULTILINE)
     unwrap: Rewrite = partial(whole.sub, lambda found: found[1].replace(quote * 2, quote))
@@ -275,9 +279,11 @@ def with_lone_quotes(head: str, dialect: Dialect) -> Rewrite | None:
     if not quote or dialect.escape or quote not in head:
         return None
     # Two such quotes take the lines between them.
-    lines = [line for line in head.splitlines() if line.strip()]
-    if not any(line.count(quote) % 2 for line in lines):
+    between = head.split(quote)
+    within = "".join(between[1::2])
+    if len(between) % 2 and "\n" not in within and "\r" not in within:
         return None
+    lines = [line for line in head.splitlines() if line.strip()]
     width = len(read_header(head, dialect))
     with suppress(csv.Error):
         # A quote that ends where a field does is meant to, whatever the lines in it look like.
@@ -322,7 +328,9 @@ def _without_space_around_quotes(head: str, dialect: Dialect) -> Rewrite | None:
     between, quote = re.escape(str(dialect.delimiter)), dialect.quote
     if not quote or dialect.escape or dialect.delimiter == " ":
         return None
-    if f"{dialect.delimiter} " not in head and f" {dialect.delimiter}" not in head:
+    text = np.frombuffer(head.encode(), np.uint8)
+    is_space, is_quote = text == ord(" "), text == ord(quote)
+    if not ((is_space[1:] & is_quote[:-1]) | (is_space[:-1] & is_quote[1:])).any():
         return None
     if not re.search(rf"{between} +{quote}|{quote} +{between}", head):
         return None

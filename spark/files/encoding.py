@@ -68,6 +68,7 @@ class TextStream(BlockStream):
         self._file = raw
         self._is_ascii = True
         self._has_ended = False
+        self._quote, self._quotes = b"", 0
         self._rewrite: Callable[[str], str] | None = None
         self._cut = b""
         block = raw.read(_BLOCK)
@@ -112,9 +113,10 @@ class TextStream(BlockStream):
     def rewrite(self, rewrite: Callable[[str], str] | None, dialect: Dialect) -> None:
         """Rewrite all lines, from the first block on, to text in a dialect."""
         # An escaped quote opens no field, so counting quotes would not show an open one.
-        self._quote = b"" if dialect.escape else dialect.quote.encode()
-        self._rewrite = rewrite
-        self._quotes = 0
+        quote = b"" if dialect.escape else dialect.quote.encode()
+        if (quote, rewrite) == (self._quote, self._rewrite):
+            return
+        self._quote, self._rewrite, self._quotes = quote, rewrite, 0
         self._ready = self._rewritten(self._ready)
 
     def _rewritten(self, block: bytes) -> bytes:

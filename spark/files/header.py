@@ -221,7 +221,8 @@ def is_plain_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     (True, False)
     """
     # Nearly all headers end here, without a look at the values.
-    if not any(map(_DIGIT.search, header)) or not header[0].strip():
+    below = next((row for row in rows if len(row) == len(header)), ())
+    if not header[0].strip() or not any(map(_may_be_value, header, below)):
         return False
     whole = [row for row in rows if len(row) == len(header)]
     if len(whole) < _FEWEST_ROWS or len(header) < _FEWEST_CELLS:
@@ -242,6 +243,12 @@ def is_plain_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         has_dates
         or any(map(_are_codes, columns))
         or not _may_be_names([name.strip() for name in names], len(columns))
+    )
+
+
+def _may_be_value(name: str, below: str) -> bool:
+    return _DIGIT.search(name) is not None and (
+        is_number(name) or _are_dates([name]) or _coded(name) == _coded(below)
     )
 
 

@@ -95,7 +95,10 @@ def leaf_types(
 
 
 def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
-    if _is_uuid(array.type):
+    # Nearly all are, and files are read in many small batches.
+    if pa.types.is_primitive(array.type) or pa.types.is_string(array.type):
+        yield path, array
+    elif _is_uuid(array.type):
         yield path, pa.array([value and str(value) for value in array.to_pylist()], pa.string())
     elif isinstance(array, pa.ExtensionArray):
         yield from _members(path, array.storage)
@@ -105,12 +108,14 @@ def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
     elif pa.types.is_dictionary(array.type):
         # Its size would not show in that of the batch.
         yield from _members(path, array.dictionary_decode())
-    elif _holds_bytes(array.type):
-        yield path, hex_digits(array)
-    elif _is_list(array.type):
-        yield path, _texts_of_lists(array)
     else:
-        yield path, array
+        yield path, _comparable(array)
+
+
+def _comparable(array: pa.Array) -> pa.Array:
+    if _holds_bytes(array.type):
+        return hex_digits(array)
+    return _texts_of_lists(array) if _is_list(array.type) else array
 
 
 def _is_list(type_: pa.DataType) -> bool:
