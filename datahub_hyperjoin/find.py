@@ -20,7 +20,7 @@ from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
 from datahub_hyperjoin.joins import Evidence, Join, RunSql, Suggestion
 from datahub_hyperjoin.joins.describe import shown_first
 from datahub_hyperjoin.locations import File, Relation
-from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.model.encode import Elsewhere, Encoding, Epoch, encode
@@ -43,7 +43,6 @@ from datahub_hyperjoin.stages.crosswalk_joins import (
     measure_with_crosswalks,
     with_crosswalks,
 )
-from datahub_hyperjoin.stages.executor_training import find_executor
 from datahub_hyperjoin.stages.named_joins import (
     describe_unread,
     find_named_joins,
@@ -332,6 +331,17 @@ def _rank(
     return ranked
 
 
+def _find_executor(
+    session: OptionalSession, model: ModelConfig, progress: Progress
+) -> Elsewhere | None:
+    if model.ranking.scoring is Scoring.SIGNALS:
+        return None
+    # Most runs train no network.
+    from datahub_hyperjoin.stages.executor_training import find_executor  # noqa: PLC0415
+
+    return find_executor(session, progress)
+
+
 def _compare_values(
     profiles: tuple[TableProfile, ...],
     facts: CatalogFacts,
@@ -345,7 +355,7 @@ def _compare_values(
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress, knows_copies=True)
     with progress.stage("Encoding columns"):
-        encoding = embed(index, model, progress, find_executor(session, model, progress))
+        encoding = embed(index, model, progress, _find_executor(session, model, progress))
     ranked = _rank(index, encoding, model, progress)
     min_containment, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()

@@ -34,8 +34,7 @@ from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import File, Folder, ListedFile
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.columns import TableStream, readable_paths
-from datahub_hyperjoin.spark.files.formats import format_of, format_of_suffix, read_file
-from datahub_hyperjoin.spark.files.mixed_files import MixedFiles
+from datahub_hyperjoin.spark.files.formats import MIXED, format_of, format_of_suffix, read_file
 from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, path_of
 from datahub_hyperjoin.tables import Table
 
@@ -493,7 +492,7 @@ def _folder_of(members: Sequence[_Member], paths: Sequence[str]) -> Folder:
     pattern = "" if is_listed else _pattern(names, newest.path[below:], siblings)
     return Folder(
         uri=f"{newest.base}/{above}".rstrip("/"),
-        format=MixedFiles.name if newest.is_mixed else newest.location.format,
+        format=MIXED if newest.is_mixed else newest.location.format,
         parts=tuple(names),
         dialect=newest.location.dialect,
         store=newest.location.store,

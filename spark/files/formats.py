@@ -21,6 +21,8 @@ from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, path_of
 GROUP = "datahub_hyperjoin.formats"
 """The entry-point group in which packages name their subclasses of `FileFormat`."""
 
+MIXED = "mixed"
+"""The name of files of several formats that are one table."""
 _OWN = [
     EntryPoint("", f"{__package__}.{each}", GROUP)
     for each in (

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import Paths, TableStream
 from datahub_hyperjoin.spark.files.errors import UnknownFormatError
-from datahub_hyperjoin.spark.files.formats import FileFormat, format_of_suffix
+from datahub_hyperjoin.spark.files.formats import MIXED, FileFormat, format_of_suffix
 from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, path_of
 
 
@@ -16,7 +16,7 @@ class MixedFiles(FileFormat):
     Of a workbook, the first sheet is read.
     """
 
-    name = "mixed"
+    name = MIXED
     title = "files of several formats"
 
     def read(self, file: File, paths: Paths) -> TableStream:

@@ -122,8 +122,6 @@ def train(session: LazySession) -> Embeddings:
     return Embeddings(
         here=encode(index, config, lambda _: None).embeddings,
         on_executor=encode(index, config, lambda _: None, elsewhere).embeddings,
-        on_missing_gpu=embed(
-            index, config, progress, find_executor(session, config, progress)
-        ).embeddings,
+        on_missing_gpu=embed(index, config, progress, find_executor(session, progress)).embeddings,
         warnings=[f"{each.title}: {each.context}" for each in progress.warnings],
     )

@@ -6,15 +6,14 @@ import torch
 
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.errors import CheckpointMismatchError, HyperJoinError
-from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.encode import NetworkResult, NetworkTask
 from datahub_hyperjoin.model.errors import CollapsedError, NoGpuError, NonFiniteLossError
 from datahub_hyperjoin.model.network.encoding import perform_task
-from datahub_hyperjoin.spark import gpu_executors
 from datahub_hyperjoin.spark import session as sessions
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import ExecutorTaskError
 from datahub_hyperjoin.spark.session import LazySession, OptionalSession
+from datahub_hyperjoin.stages import executor_training
 from datahub_hyperjoin.stages.executor_training import find_executor
 
 GPUS = {"spark.executor.resource.gpu.amount": "1", "spark.task.resource.gpu.amount": "0.5"}
@@ -26,28 +25,21 @@ def session(**settings: str) -> LazySession:
     return LazySession(SessionConfig(master="yarn", settings=settings), lambda: None)  # type: ignore[arg-type, return-value]
 
 
-def configure(scoring: Scoring) -> ModelConfig:
-    return ModelConfig(ranking=RankingConfig(scoring=scoring))
-
-
 @pytest.fixture(autouse=True)
 def _no_active_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "active_session", lambda: None)
 
 
 @pytest.mark.parametrize(
-    ("scoring", "given", "own_gpu", "trains"),
+    ("given", "own_gpu", "trains"),
     [
-        (Scoring.BLEND, session(**GPUS), False, True),
-        (Scoring.HIN, session(**GPUS), False, True),
-        (Scoring.SIGNALS, session(**GPUS), False, False),
-        (Scoring.HIN, session(**GPUS), True, False),
-        (Scoring.HIN, session(), False, False),
-        (Scoring.HIN, lambda: None, False, False),
+        (session(**GPUS), False, True),
+        (session(**GPUS), True, False),
+        (session(), False, False),
+        (lambda: None, False, False),
     ],
 )
 def test_an_executor_trains_if_only_executors_have_gpus(
-    scoring: Scoring,
     given: OptionalSession,
     monkeypatch: pytest.MonkeyPatch,
     *,
@@ -55,7 +47,7 @@ def test_an_executor_trains_if_only_executors_have_gpus(
     trains: bool,
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: own_gpu)
-    assert (find_executor(given, configure(scoring), RunProgress()) is not None) is trains
+    assert (find_executor(given, RunProgress()) is not None) is trains
 
 
 def perform(
@@ -63,9 +55,9 @@ def perform(
 ) -> tuple[NetworkResult | None, RunProgress]:
     """Perform a task with `run` in the place of the cluster."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(gpu_executors, "run_on_executor", run)
+    monkeypatch.setattr(executor_training, "run_on_executor", run)
     progress = RunProgress()
-    train = find_executor(session(**GPUS), configure(Scoring.HIN), progress)
+    train = find_executor(session(**GPUS), progress)
     assert train is not None
     return train(TASK), progress
 

@@ -152,14 +152,12 @@ def _place(database: Database, names: Mapping[str, str], at: int) -> Database:
         shared = column.table.startswith(EXTERNAL)
         return column if shared else ColumnName(f"{EXTERNAL}{at}/{column.table}", column.column)
 
-    return Database(
-        database.name,
-        {names[table]: frame for table, frame in database.tables.items()},
-        *(
-            tuple(Reference(placed(one.origin), placed(one.target)) for one in declared)
-            for declared in (database.references, database.parts)
-        ),
+    references, parts = (
+        tuple(Reference(placed(one.origin), placed(one.target)) for one in declared)
+        for declared in (database.references, database.parts)
     )
+    tables = {names[table]: frame for table, frame in database.tables.items()}
+    return Database(database.name, tables, references, parts)
 
 
 def _domain(

@@ -93,9 +93,9 @@ def _sqlalchemy(texts: Iterable[str]) -> Schema:
                 target, _, key = to.rpartition(".")
                 own = ColumnName(table, name)
                 keys.append(Reference(own, ColumnName(target.rpartition(".")[2], key)))
-    for target in {one.target for one in keys if one.target.table in tables}:
-        if target.column not in tables[target.table]:
-            tables[target.table].insert(0, target.column)  # a base class of the model has it
+    for named in {one.target for one in keys if one.target.table in tables}:
+        if named.column not in tables[named.table]:
+            tables[named.table].insert(0, named.column)  # a base class of the model has it
     return tables, keys
 
 

@@ -357,7 +357,7 @@ def test_people_are_not_named_by_other_nouns(named: str) -> None:
 
 def databases(count: int, *, open_to: str = "") -> Tables:
     """Return folders of customers and orders; the orders may refer to the customers of one."""
-    tables: dict[str, dict[str, Sequence[object]]] = {}
+    tables: dict[str, dict[str, Sequence[str]]] = {}
     for at in range(count):
         start, key = 1000 * at + 1, open_to or f"buyer{at}"
         if not open_to or at == 0:
