@@ -18,6 +18,7 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.words import (
+    TYPE_WORDS,
     join_words,
     names_count,
     names_label,
@@ -172,9 +173,18 @@ class NameComparison:
         titles = frozenset().union(*lake.title_spellings)
         ids_or_roles = IDENTIFIER_WORDS | _ROLES
         marked = (not ids_or_roles.isdisjoint(words) for words in columns)
+        owners = lake.table_of.tolist()
+        # The kind of an `owner_kind` decides whether the owner is one of the people.
+        typed = {
+            (table, frozenset(words) - TYPE_WORDS)
+            for table, words in zip(owners, meanings, strict=True)
+            if not TYPE_WORDS.isdisjoint(words)
+        }
         actors = (
-            names_actor(words, titles, is_marked=is_marked)
-            for words, is_marked in zip(meanings, marked, strict=True)
+            0.0
+            if (table, frozenset(words)) in typed
+            else names_actor(words, titles, is_marked=is_marked)
+            for table, words, is_marked in zip(owners, meanings, marked, strict=True)
         )
         self._actor = np.fromiter(actors, dtype=np.float64, count=len(columns))
         self._lists_people = np.array(

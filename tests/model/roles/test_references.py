@@ -355,6 +355,19 @@ def test_people_are_not_named_by_other_nouns(named: str) -> None:
     assert all(key != "users.id" for _, key in find(tables))
 
 
+def test_owners_of_several_kinds_are_no_people() -> None:
+    tables: Tables = {
+        "users": {"id": numbers(1, 41), "mail": [f"m{n}@x" for n in range(40)]},
+        "files": {
+            "id": numbers(1, 201),
+            "owner_kind": draw("UD", 200),
+            "owner_id": draw(numbers(1, 41), 200),
+        },
+        **things(9),
+    }
+    assert find(tables) == set()
+
+
 def databases(count: int, *, open_to: str = "") -> Tables:
     """Return folders of customers and orders; the orders may refer to the customers of one."""
     tables: dict[str, dict[str, Sequence[str]]] = {}
