@@ -15,11 +15,11 @@ from datahub_hyperjoin.cell_parts import CellParts, PartKind
 from datahub_hyperjoin.model.cell_parts import PartProposal
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import ALL_UNIQUE, Lake
-from datahub_hyperjoin.model.roles.words import TYPE_WORDS
+from datahub_hyperjoin.model.roles.words import TYPE_WORDS, endings
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, meaningful_words, stems
 
 _ANYTHING = frozenset(
-    ["content", "entity", "item", "object", "obj", "record", "related", "resource", "subject"]
+    ["content", "item", "object", "obj", "record", "related", "resource", "subject"]
 )
 """Stems of what may be a row of any table, as in `content_type` and `object_id`."""
 _CLASS = re.compile(r"(?:[A-Za-z_]\w*(?:\\\\?|::|[./]))*([A-Za-z_]\w*)", re.ASCII)
@@ -58,8 +58,8 @@ def _keys_by_title(lake: Lake) -> Mapping[str, list[int]]:
     for key in np.flatnonzero(lake.standing == 0).tolist():
         if lake.profiles[key].uniqueness >= ALL_UNIQUE:
             title = lake.title_words[lake.table_of[key]]
-            for start in range(len(title)):
-                keys["".join(title[start:])].append(key)
+            for ending in endings(title):
+                keys[ending].append(key)
     return keys
 
 

@@ -26,6 +26,7 @@ from datahub_hyperjoin.joins import (
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
+from datahub_hyperjoin.model.roles.words import endings
 from datahub_hyperjoin.model.signals.names import meaningful_words
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.value_forms import VALUE_FORMS
@@ -271,9 +272,8 @@ class _Decisions:
         lake = self.index.lake
         column, key = lake.index_of[referring], lake.index_of[referenced]
         words = meaningful_words(lake.column_words[column])
-        endings = ("".join(words[start:]) for start in range(len(words)))
         titles = lake.title_spellings[lake.table_of[key]]
-        return lake.standing[column] == 0 or titles.isdisjoint(endings)
+        return lake.standing[column] == 0 or titles.isdisjoint(endings(words))
 
     def _object_to_domain(self, left: int, right: int, evidence: Evidence) -> str:
         """Return the reason why two columns share no domain; empty if they may share one."""

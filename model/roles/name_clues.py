@@ -19,6 +19,7 @@ from scipy import sparse
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.words import (
     TYPE_WORDS,
+    endings,
     join_words,
     names_count,
     names_label,
@@ -71,9 +72,9 @@ def names_actor(words: Words, tables: Container[str], *, is_marked: bool) -> flo
     if words[-1] == "by":
         return 1.0
     noun = words[-1]
-    endings = (noun[start:] for start in range(len(noun) - _MIN_AGENT + 1))
+    ends = (noun[start:] for start in range(len(noun) - _MIN_AGENT + 1))
     is_agent = is_marked and len(noun) >= _MIN_AGENT and noun.endswith(_AGENTS)
-    return _NOUN if is_agent and not any(end in tables for end in endings) else 0.0
+    return _NOUN if is_agent and not any(end in tables for end in ends) else 0.0
 
 
 @dataclass(frozen=True)
@@ -329,8 +330,7 @@ class LakeNames:
         tables_of: dict[str, list[int]] = defaultdict(list)
         for column in np.flatnonzero(self.lake.standing == 0).tolist():
             words, table = self.meanings[column], int(self.lake.table_of[column])
-            endings = ("".join(words[start:]) for start in range(len(words)))
-            if not any(end in self._named for end in endings):
+            if not any(end in self._named for end in endings(words)):
                 tables_of["".join(words)].append(table)
         for name, tables in tables_of.items():
             alike = [table for table in tables if is_form_of(name, self.tables[table])]
@@ -389,7 +389,7 @@ class LakeNames:
         """Return whether a column's name ends with that of a key, which is not its table's name."""
         name = self._key_names.get(int(self.lake.table_of[key]))
         words = self.meanings[column]
-        return any("".join(words[start:]) == name for start in range(len(words)))
+        return any(end == name for end in endings(words))
 
     @cached_property
     def people(self) -> Sequence[int]:
@@ -416,8 +416,7 @@ def is_form_of(name: str, title: Words) -> bool:
     >>> is_form_of("auftrag", ("auftraege",)), is_form_of("contact", ("contract",))
     (True, False)
     """
-    words = ("".join(title[start:]) for start in range(len(title)))
-    return any(_is_form(name, word) for word in words)
+    return any(_is_form(name, word) for word in endings(title))
 
 
 def _is_form(name: str, word: str) -> bool:

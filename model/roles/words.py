@@ -6,7 +6,7 @@ may well have the same name or color.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS, Words, noun_stem, stems
@@ -37,6 +37,15 @@ TYPE_WORDS = frozenset(["type", "typ", "kind", "class", "model", "table", "entit
 
 _GLUED = ("amount", "lineno", "qty", "quantity", "seqno", "sortorder")
 """Endings of such names without separators, such as `MOVEMENTQTY`."""
+
+
+def endings(words: Words) -> Iterator[str]:
+    """Yield each ending of a name as one word, from the whole name on.
+
+    >>> [*endings(("home", "airport", "id"))]
+    ['homeairportid', 'airportid', 'id']
+    """
+    return ("".join(words[start:]) for start in range(len(words)))
 
 
 def names_count(words: Words) -> bool:

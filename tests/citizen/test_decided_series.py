@@ -43,6 +43,14 @@ def gms() -> Iterator[Gms]:
         yield server
 
 
+def run_of_first_year(gms: Gms, lake: Path, prefix: str) -> Runs:
+    for name in ("items.csv", "sales_2023.csv"):
+        add(gms, lake, name, prefix)
+    runs = Runs(gms, lake)
+    runs([pair(2023, prefix)])
+    return runs
+
+
 def decide(gms: Gms, decided: Pair, way: str) -> None:
     """Reject a join in one of the ways that people have in DataHub."""
     urn = urn_of(decided)
@@ -61,10 +69,7 @@ def test_a_rejection_holds_for_the_next_year(
     gms: Gms, tmp_path: Path, way: str, prefix: str, *, described: bool
 ) -> None:
     lake = tmp_path / "lake"
-    for name in ("items.csv", "sales_2023.csv"):
-        add(gms, lake, name, prefix)
-    runs = Runs(gms, lake)
-    runs([pair(2023, prefix)])
+    runs = run_of_first_year(gms, lake, prefix)
     assert shown(gms) == {pair(2023, prefix)}
     decide(gms, pair(2023, prefix), way)
     add(gms, lake, "sales_2024.csv", prefix)
@@ -80,10 +85,7 @@ def test_an_acceptance_holds_for_the_next_year(
     gms: Gms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, *, described: bool
 ) -> None:
     lake = tmp_path / "lake"
-    for name in ("items.csv", "sales_2023.csv"):
-        add(gms, lake, name, prefix)
-    runs = Runs(gms, lake)
-    runs([pair(2023, prefix)])
+    runs = run_of_first_year(gms, lake, prefix)
     gms.put(urn_of(pair(2023, prefix)), GlobalTagsClass([TagAssociationClass(ACCEPTED)]))
     add(gms, lake, "sales_2024.csv", prefix)
     accepted = set[Pair]()
@@ -103,10 +105,7 @@ def test_a_join_without_a_decision_moves_to_the_newest_file(
     gms: Gms, tmp_path: Path, prefix: str
 ) -> None:
     lake = tmp_path / "lake"
-    for name in ("items.csv", "sales_2023.csv"):
-        add(gms, lake, name, prefix)
-    runs = Runs(gms, lake)
-    runs([pair(2023, prefix)])
+    runs = run_of_first_year(gms, lake, prefix)
     for year in (2024, 2025):
         add(gms, lake, f"sales_{year}.csv", prefix)
         for _ in range(2):
