@@ -179,8 +179,8 @@ def _make_relational(
         chosen = list(_draw(draft, related, random))
         lake = combine(chosen, random, folders=draft.layout == Layout.FOLDERS)
         if lake.truth:
-            break
-    return lake, sorted({database.name for database in chosen})
+            return lake, sorted({database.name for database in chosen})
+    raise SourceError.too_few(draft.kind.value)
 
 
 def _thinned(pool: Sequence[Database], random: Random) -> list[Database]:
