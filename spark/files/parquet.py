@@ -125,6 +125,13 @@ def _with_texts(schema: pa.Schema, texts: Collection[str]) -> pa.Schema:
     return schema
 
 
+def _decode(batch: pa.RecordBatch, texts: Collection[str]) -> pa.RecordBatch:
+    # Later bytes that are no text are replaced as in other texts. A cast of no columns would lose
+    # the number of rows.
+    schema = _with_texts(batch.schema, texts)
+    return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
+
+
 def _long_bytes(metadata: pq.FileMetaData, columns: Iterable[Column]) -> list[str]:
     """Return the columns of bytes, such as images, that are too long for keys on average."""
     binary = [column.path for column in columns if column.is_binary]
@@ -151,8 +158,7 @@ def _batches(
     with file, translate_read_errors():
         needed = None if has_made_up_names(file.schema_arrow) else read
         steps = file.iter_batches(STEP_ROWS, groups, columns=needed, use_threads=False)
-        # Later bytes that are no text are replaced as in other texts.
-        decoded = (step.cast(_with_texts(step.schema, texts), safe=False) for step in steps)
+        decoded = (_decode(step, texts) for step in steps)
         for batch in merge_batches((flatten(step, read) for step in decoded), cells=_BATCH_CELLS):
             nulls = [pa.nulls(len(batch), pa.string())] * len(unread)
             names = [*batch.schema.names, *unread]
