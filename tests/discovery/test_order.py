@@ -30,7 +30,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frames = {
         "teams": pd.DataFrame({"team": TABLES, "town": [f"Town {at % 7}" for at in range(24)]}),
         "people": pd.DataFrame({"person": people, "born": [1950 + at % 50 for at in range(120)]}),
-        "passports": pd.DataFrame({"person": people, "passport": range(70_000, 70_120)}),
+        "passports": pd.DataFrame(
+            {"person": people, "issued": [2000 + at % 9 for at in range(120)]}
+        ),
         "seasons": pd.DataFrame(
             {
                 "team": [team for team, _ in seasons],
