@@ -213,8 +213,22 @@ another calendar or time zone."""
 
 def read_catalog_files(files: CatalogFiles, paths: Paths) -> TableStream:
     """Open the files of a Spark catalog table as one stream, to read the columns in `paths`."""
-    schema = pa.ipc.read_schema(pa.py_buffer(files.schema))
+    schema = _with_texts(pa.ipc.read_schema(pa.py_buffer(files.schema)), files.folder)
     return read_folder(files.folder, paths, open_file=partial(_open_as, schema))
+
+
+def _with_texts(schema: pa.Schema, folder: Folder) -> pa.Schema:
+    """Turn the catalog's bytes into texts if they are text in the first file."""
+    # If another file differs from the first one, Spark's own readers read the table.
+    if not any(pa.types.is_binary(field.type) for field in schema):
+        return schema
+    texts = {each.path for each in _open_first(folder, read_file).columns if not each.is_binary}
+    return pa.schema(
+        field.with_type(pa.string())
+        if pa.types.is_binary(field.type) and field.name in texts
+        else field
+        for field in schema
+    )
 
 
 def _open_as(schema: pa.Schema, file: File, paths: Paths) -> TableStream:

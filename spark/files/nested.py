@@ -45,7 +45,7 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
         is_nested = pa.types.is_nested(getattr(type_, "storage_type", type_))
         is_list = _is_list(type_)
         opaque = DataType.NESTED if is_nested and not is_list else None
-        is_binary = _holds_bytes(type_)
+        is_binary = holds_bytes(type_)
         columns.append(Column(leaf, position, opaque, is_binary=is_binary, is_list=is_list))
     return columns
 
@@ -113,7 +113,7 @@ def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
 
 
 def _comparable(array: pa.Array) -> pa.Array:
-    if _holds_bytes(array.type):
+    if holds_bytes(array.type):
         return hex_digits(array)
     return _texts_of_lists(array) if _is_list(array.type) else array
 
@@ -146,9 +146,10 @@ def text_of_list(values: Sequence[object]) -> str | None:
     return f"[{LIST_MARK.join('' if each is None else str(each) for each in values)}]"
 
 
-def _holds_bytes(type_: pa.DataType) -> bool:
+def holds_bytes(type_: pa.DataType) -> bool:
+    """Return whether values of a type are bytes that are read as hexadecimal digits."""
     if pa.types.is_dictionary(type_):
-        return _holds_bytes(type_.value_type)
+        return holds_bytes(type_.value_type)
     stored = getattr(type_, "storage_type", type_)
     return any(is_binary(stored) for is_binary in _IS_BINARY) and not _is_uuid(type_)
 

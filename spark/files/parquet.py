@@ -25,6 +25,7 @@ from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat
 from datahub_hyperjoin.spark.files.nested import (
     flatten,
     has_made_up_names,
+    holds_bytes,
     leaf_columns,
     translate_read_errors,
 )
@@ -32,7 +33,7 @@ from datahub_hyperjoin.spark.files.stored import open_at_random, path_of
 from datahub_hyperjoin.wording import name_some
 
 _BATCH_CELLS = 1 << 22
-_CONTENT_BYTES = 1 << 10
+CONTENT_BYTES = 1 << 10
 """Mean size of the values of a column of bytes from which they are contents, such as images, and
 too large to be read in search of keys."""
 VALUES_LOOKED_AT = 1 << 10
@@ -97,7 +98,7 @@ def are_texts(values: pa.Array | pa.ChunkedArray) -> bool:
     (True, False)
     """
     try:
-        texts = pc.drop_null(values).cast(pa.string())
+        texts = pc.drop_null(values.cast(pa.binary())).cast(pa.string())
     except pa.ArrowInvalid:
         return False
     controls = pc.match_substring_regex(texts, r"[\x00-\x08\x0e-\x1f\x7f]")
@@ -106,11 +107,15 @@ def are_texts(values: pa.Array | pa.ChunkedArray) -> bool:
 
 def _texts_as_bytes(file: pq.ParquetFile) -> list[str]:
     """Return the columns of bytes that are texts, which old versions of Impala and Hive wrote."""
-    long = _long_bytes(file.metadata, leaf_columns(file.schema_arrow))
+    schema = file.schema_arrow
+    long = _long_bytes(file.metadata, leaf_columns(schema))
     names = [
         each.name
-        for each in file.schema_arrow
-        if pa.types.is_binary(each.type) and each.name not in long
+        for each in schema
+        # A name that several columns have cannot be looked up.
+        if holds_bytes(each.type)
+        and each.name not in long
+        and schema.get_field_index(each.name) >= 0
     ]
     if not names:
         return []
@@ -141,7 +146,7 @@ def _long_bytes(metadata: pq.FileMetaData, columns: Iterable[Column]) -> list[st
             if chunk.path_in_schema in sizes:
                 sizes[chunk.path_in_schema] += chunk.total_uncompressed_size
                 counts[chunk.path_in_schema] += chunk.num_values
-    return [path for path in binary if sizes[path] > _CONTENT_BYTES * counts[path]]
+    return [path for path in binary if sizes[path] > CONTENT_BYTES * counts[path]]
 
 
 def _batches(

@@ -23,9 +23,9 @@ from datahub_hyperjoin.locations import CatalogFiles, Folder, ListedFile
 from datahub_hyperjoin.spark.databases.listing import ListedRelation
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
 from datahub_hyperjoin.spark.files.folder import partition_keys
-from datahub_hyperjoin.spark.files.formats import FileFormat, format_of_provider
+from datahub_hyperjoin.spark.files.formats import FileFormat
 from datahub_hyperjoin.spark.files.stored import local_path
-from datahub_hyperjoin.spark.native.frames import quoted, spark_error_text
+from datahub_hyperjoin.spark.native.frames import quoted, spark_error_text, stored_format
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 
 
@@ -163,8 +163,7 @@ def _format(facts: Mapping[str, str]) -> FileFormat | None:
     is_plain = facts.get("Type") in _STORED and options <= _HARMLESS
     if not is_plain or not location.startswith("file:"):
         return None
-    provider = facts.get("Provider", "hive").lower()
-    return format_of_provider(facts.get("Serde Library", "") if provider == "hive" else provider)
+    return stored_format(facts)
 
 
 def _locate(frame: DataFrame, facts: Mapping[str, str]) -> LocatedTable | None:

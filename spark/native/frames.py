@@ -3,10 +3,11 @@
 These are tables of Spark catalogs, remote Delta tables and large files.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import pyarrow.compute as pc
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
@@ -33,8 +34,13 @@ from datahub_hyperjoin.spark.errors import (
     UnreadableTableError,
 )
 from datahub_hyperjoin.spark.files.folder import NULL_PARTITION, partition_keys
-from datahub_hyperjoin.spark.files.formats import format_of
-from datahub_hyperjoin.spark.files.parquet import VALUES_LOOKED_AT, Parquet, are_texts
+from datahub_hyperjoin.spark.files.formats import FileFormat, format_of, format_of_provider
+from datahub_hyperjoin.spark.files.parquet import (
+    CONTENT_BYTES,
+    VALUES_LOOKED_AT,
+    Parquet,
+    are_texts,
+)
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.visible import redact
 
@@ -70,8 +76,10 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
     """Load a table as a Spark data frame."""
     match location:
         case CatalogTable():
-            names = [location.catalog, *location.schema.split("."), location.name]
-            return session.table(quoted(names))
+            name = quoted([location.catalog, *location.schema.split("."), location.name])
+            frame = session.table(name)
+            is_parquet = bool(_names_of_bytes(frame)) and _may_be_parquet(session, name)
+            return _with_texts(frame) if is_parquet else frame
         case DeltaFolder():
             return session.read.format("delta").load(_spark_uri(location.uri))
         case File():
@@ -155,24 +163,46 @@ def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
     reader = reader.option("recursiveFileLookup", value=True)
     uri = _spark_uri(location.uri)
     if isinstance(location, File) or not (location.newest or location.has_others):
-        return _with_texts(location, reader.load(escape_pattern(uri)))
-    files = [escape_pattern(f"{uri}/{part}") for part in location.parts]
-    # Earlier files of a series may lack columns.
-    return _with_texts(location, reader.option("mergeSchema", value=True).load(files))
+        frame = reader.load(escape_pattern(uri))
+    else:
+        files = [escape_pattern(f"{uri}/{part}") for part in location.parts]
+        # Earlier files of a series may lack columns.
+        frame = reader.option("mergeSchema", value=True).load(files)
+    return _with_texts(frame) if location.format == Parquet.name else frame
 
 
-def _with_texts(location: File | Folder, frame: DataFrame) -> DataFrame:
+def stored_format(facts: Mapping[str, str]) -> FileFormat | None:
+    """Return the format of a table's files, from Spark's description of the table."""
+    provider = facts.get("Provider", "hive").lower()
+    return format_of_provider(facts.get("Serde Library", "") if provider == "hive" else provider)
+
+
+def _may_be_parquet(session: SparkSession, name: str) -> bool:
+    """Return whether a table is stored as Parquet, or is a view, which may show such a table."""
+    rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+    facts = {row["col_name"]: row["data_type"] for row in rows}
+    return facts.get("Type") == "VIEW" or isinstance(stored_format(facts), Parquet)
+
+
+def _with_texts(frame: DataFrame) -> DataFrame:
     """Decode bytes that are text, as the other reader of Parquet files does."""
-    names = [each.name for each in frame.schema if isinstance(each.dataType, T.BinaryType)]
-    if not names or location.format != Parquet.name:
+    columns = {name: F.col(quoted([name])) for name in _names_of_bytes(frame)}
+    if not columns:
         return frame
-    first = frame.select(*(F.col(quoted([name])) for name in names)).limit(VALUES_LOOKED_AT)
+    # A thousand images would fill the memory.
+    short = [F.when(F.length(each) <= CONTENT_BYTES, each) for each in columns.values()]
+    sizes = [F.length(each) for each in columns.values()]
+    first = frame.select(*short, *sizes).limit(VALUES_LOOKED_AT).toArrow().columns
     texts = {
-        name: F.col(quoted([name])).cast("string")
-        for name, values in zip(names, first.toArrow().columns, strict=True)
-        if are_texts(values)
+        name: columns[name].cast("string")
+        for name, values, lengths in zip(columns, first, first[len(columns) :], strict=False)
+        if are_texts(values) and pc.mean(lengths).as_py() <= CONTENT_BYTES
     }
     return frame.withColumns(texts)
+
+
+def _names_of_bytes(frame: DataFrame) -> list[str]:
+    return [each.name for each in frame.schema if isinstance(each.dataType, T.BinaryType)]
 
 
 def _with_partition_keys(frame: DataFrame, keys: Collection[str]) -> DataFrame:

@@ -358,20 +358,44 @@ def test_bytes_of_parquet_may_be_text(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("values", [[b"K1", "Zürich".encode(), None], [b"K1", b"\x01"]])
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        ([b"K1", "Zürich".encode(), None], pa.binary()),
+        ([b"K1", b"\x01"], pa.binary()),
+        ([b"K1", None], pa.large_binary()),
+        ([b"K1", None], pa.binary_view()),
+        ([b"K1", None], pa.binary(2)),
+    ],
+)
 def test_spark_reads_bytes_of_parquet_alike(
-    make_table: MakeTable, spark: SparkSession, values: Sequence[bytes | None]
+    make_table: MakeTable,
+    spark: SparkSession,
+    values: Sequence[bytes | None],
+    type_: pa.DataType,
 ) -> None:
     # Spark reads large files only.
-    table = make_table("keys.parquet", pa.table({"key": pa.array(values, pa.binary())}))
+    table = make_table("keys.parquet", pa.table({"key": pa.array(values, type_)}))
     frame, _, _ = select_columns(load_frame(spark, table.location), None)
     assert [row[0] for row in frame.collect()] == [row["key"] for row in rows_of(table)[0]]
+
+
+@pytest.mark.spark
+def test_spark_reads_no_contents_as_text(make_table: MakeTable, spark: SparkSession) -> None:
+    table = make_table("pages.parquet", pa.table({"page": [b"", b"K" * 9_000]}))
+    frame, _, _ = select_columns(load_frame(spark, table.location), None)
+    assert [row[0] for row in frame.collect()] == ["", None]
 
 
 def test_later_bytes_that_are_no_text_are_replaced(make_table: MakeTable) -> None:
     values = [*([b"K1"] * VALUES_LOOKED_AT), b"K\xff"]
     rows, _ = rows_of(make_table("keys.parquet", pa.table({"key": pa.array(values, pa.binary())})))
     assert rows[-1]["key"] == "K\ufffd"
+
+
+def test_bytes_of_columns_that_share_a_name_are_digits(make_table: MakeTable) -> None:
+    table = pa.Table.from_arrays([pa.array([b"K1"]), pa.array([b"K2"])], ["key", "key"])
+    assert rows_of(make_table("keys.parquet", table))[0] == [{"key": "4b31", "key_2": "4b32"}]
 
 
 def test_images_are_no_keys(make_table: MakeTable) -> None:

@@ -29,15 +29,19 @@ def test_spark_runs_the_sql_of_its_catalogs(
         spark.sql(
             "CREATE TABLE sql_orders USING parquet AS SELECT named_struct('city', 'Oslo') AS to"
         )
-        spark.sql("CREATE TABLE sql_cities USING parquet AS SELECT 'Oslo' AS name")
-        [found] = run(
-            make_join(((tables[1], "name"), (tables[0], "to.city")), rows=1),
-            tables=tables,
-            session=lambda: spark,
+        spark.sql(
+            """CREATE TABLE sql_cities USING parquet AS
+            SELECT 'Oslo' AS name, CAST('Oslo' AS BINARY) AS text"""
         )
-        assert (found.dialect, found.rows, found.reason) == ("spark", 1, "")
-        assert "`spark_catalog`.`default`.`sql_orders`" in found.sql
-        assert spark.sql(found.sql).count() == 1
+        for name in ("name", "text"):
+            [found] = run(
+                make_join(((tables[1], name), (tables[0], "to.city")), rows=1),
+                tables=tables,
+                session=lambda: spark,
+            )
+            assert (found.dialect, found.rows, found.reason) == ("spark", 1, "")
+            assert "`spark_catalog`.`default`.`sql_orders`" in found.sql
+            assert spark.sql(found.sql).count() == 1
     finally:
         for name in names:
             spark.sql(f"DROP TABLE IF EXISTS {name}")

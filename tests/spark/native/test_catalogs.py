@@ -135,6 +135,45 @@ def test_narrower_numbers_are_read_as_the_catalogs(spark: SparkSession, tmp_path
 
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize(
+    ("format_", "keys"), [("parquet", {"K1", "K2", "K3"}), ("orc", {"4b31", "4b32", "4b33"})]
+)
+def test_bytes_of_parquet_are_text_where_they_hold_text(
+    spark: SparkSession, format_: str, keys: set[str]
+) -> None:
+    spark.sql(
+        f"""CREATE TABLE {SCHEMA}.bytes USING {format_} AS SELECT
+        CAST(concat('K', id) AS BINARY) AS key, unhex(concat('0', id)) AS hash
+        FROM range(1, 4)"""
+    )
+    key, hash_ = check(spark, "bytes").columns
+    assert ({*key.sample}, {*hash_.sample}) == (keys, {"01", "02", "03"})
+
+
+@pytest.mark.usefixtures("schema")
+def test_bytes_of_a_view_are_text_as_those_of_its_table(spark: SparkSession) -> None:
+    spark.sql(f"CREATE TABLE {SCHEMA}.codes USING parquet AS SELECT CAST('K1' AS BINARY) AS key")
+    spark.sql(f"CREATE VIEW {SCHEMA}.shown AS SELECT key FROM {SCHEMA}.codes")
+    tables = scan(spark)
+    [view] = profile_lake(spark, [tables["shown"]], CONFIG)
+    assert view.columns[0].sample == check(spark, "codes").columns[0].sample == ("K1",)
+
+
+@pytest.mark.usefixtures("schema")
+@pytest.mark.parametrize("values", [("K1", ""), ("", "K1")])
+def test_files_of_which_one_holds_text_as_bytes_are_left_to_spark(
+    spark: SparkSession, values: tuple[str, str]
+) -> None:
+    spark.sql(f"CREATE TABLE {SCHEMA}.mixed (key BINARY) USING parquet")
+    for value in values:
+        spark.sql(f"INSERT INTO {SCHEMA}.mixed SELECT CAST(nullif('{value}', '') AS BINARY)")
+    found, expected = profiles_of(spark, scan(spark)["mixed"])
+    assert found == expected
+    assert found.table.location == by_spark(found.table).location
+    assert found.columns[0].sample == ("K1",)
+
+
+@pytest.mark.usefixtures("schema")
+@pytest.mark.parametrize(
     ("columns", "rows"),
     [
         ("id INT", {"id": pa.array([1, 2], pa.int64())}),
