@@ -28,7 +28,7 @@ from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.join_graph import find_hyperedges
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.naming import Naming
+from datahub_hyperjoin.model.llm import Naming
 from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.signals.copies import find_copies

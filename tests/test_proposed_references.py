@@ -17,7 +17,8 @@ def propose(tables: Tables, facts: CatalogFacts = NO_FACTS) -> set[Ends]:
 
 def test_at_most_three_keys_of_a_column_are_verified() -> None:
     keys: Tables = {f"customers_{letter}": {"id": numbers(1001, 1061)} for letter in "abcde"}
-    assert len(propose({**keys, **ORDERS})) == 3
+    proposed = propose({**keys, **ORDERS})
+    assert sum("orders.customer_id" in pair for pair in proposed) == 3
 
 
 def test_improbable_references_are_not_verified() -> None:

@@ -10,11 +10,12 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.naming import Naming, name_columns
+from datahub_hyperjoin.model.llm import Naming
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
 from datahub_hyperjoin.model.roles.candidates import Containments, compare_with_own_keys
 from datahub_hyperjoin.model.roles.named_references import find_named_references
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.reference_trees import correct_by_trees
 from datahub_hyperjoin.model.roles.references import References, Relations, find_references
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.copies import Copies
@@ -119,8 +120,10 @@ class LakeIndex:
         if not self.features.values:
             return find_named_references(self.lake, self.priors)
         known = {**self.within_tables, **measured}
-        weights = DEFAULT_WEIGHTS if self.features.names else DEFAULT_WEIGHTS.without_names()
-        return find_references(self.lake, self.overlap, self.priors, known, weights)
+        read = (self.lake, self.overlap, self.priors, known)
+        if not self.features.names:
+            return find_references(*read, DEFAULT_WEIGHTS.without_names())
+        return find_references(*read, correct=correct_by_trees)
 
 
 def _are_apart(copies: Copies | None, priors: CatalogPriors, left: Ints, right: Ints) -> Masks:
@@ -149,7 +152,10 @@ def build_lake_index(
     if copies and copies.groups:
         overlap = overlap.select(~_are_apart(copies, priors, overlap.left, overlap.right))
     naming = Naming()
-    if config.uses_variants:
+    if config.uses_variants and config.variants.llm:
+        # Few lakes ask a language model.
+        from datahub_hyperjoin.model.llm.naming import name_columns  # noqa: PLC0415
+
         naming = name_columns(lake, keys, config.variants, say)
     joins = build_join_graph(
         lake, keys, overlap=overlap, priors=priors, config=config, variants=naming.variants

@@ -6,13 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.llm import Naming, NamingCounts
 from datahub_hyperjoin.model.llm.errors import Failure, FailureKind, NoReplyError, Reply
 from datahub_hyperjoin.model.llm.question import (
     FORMS,
@@ -276,34 +277,6 @@ class Cache:
 
 _COLUMNS_PER_REQUEST = 25  # maximum number of key columns in one request
 _PROGRESS_LINES = 10  # maximum number of progress lines, for any number of requests
-
-
-@dataclass(frozen=True)
-class NamingCounts:
-    """Counts of name variants by source, and the cost of requests."""
-
-    # Number of key columns for which a variant was requested from the cache or the model.
-    requested: int = 0
-    received: int = 0
-    cached: int = 0
-    requests: int = 0
-    # Number of tokens in requests and answers; an upper bound if the endpoint does not report it.
-    tokens: int = 0
-    cost: float = 0.0
-
-    @property
-    def by_rules(self) -> int:
-        """Number of key columns that get their name variant by built-in rules, not from a model."""
-        return self.requested - self.received - self.cached
-
-
-@dataclass(frozen=True)
-class Naming:
-    """Name variants from a language model, with counts, costs and reasons for missing variants."""
-
-    variants: Mapping[int, str] = field(default_factory=dict)
-    counts: NamingCounts = NamingCounts()
-    failures: tuple[Failure, ...] = ()
 
 
 def name_columns(

@@ -350,18 +350,13 @@ def split_pairs(count: int) -> Iterator[slice]:
     return chunks(count, _PAIRS)
 
 
-def score_references(
-    lake: Lake, priors: CatalogPriors, candidates: ReferenceCandidates, weights: ReferenceWeights
-) -> ScoredPairs:
+def score_references(candidates: ReferenceCandidates, scorer: "ReferenceScorer") -> ScoredPairs:
     """Add up the clues of each possible reference that hold whatever other columns refer to."""
     scores, elsewhere = np.zeros(count := len(candidates.referring)), np.zeros(count, dtype=bool)
     none = np.zeros(0, dtype=np.int64)
     parts = [(none, np.zeros(0), none, np.zeros(0))]
-    scorer = _Scorer.of(lake, priors, candidates.is_key, weights)
-    comparison = TableComparison(lake)
     for some in split_pairs(count):
-        part = candidates.part(some)
-        tables = comparison.of(lake.table_of[part.referring], lake.table_of[part.referenced])
+        tables = scorer.compare_tables(part := candidates.part(some))
         scores[some], label = scorer.score(part, tables)
         elsewhere[some] = tables.elsewhere > 0
         similar = np.flatnonzero(tables.vocabulary > ALIKE)
@@ -372,7 +367,7 @@ def score_references(
 
 
 @dataclass(frozen=True)
-class _Scorer:
+class ReferenceScorer:
     """An object that scores possible references by a weighted sum of clues."""
 
     lake: Lake
@@ -380,6 +375,7 @@ class _Scorer:
     weights: ReferenceWeights
     names: NameComparison
     keys: KeyClues
+    tables: TableComparison
     # Weight of each column's containments. It is low for a column with few distinct values, because
     # many keys contain these values by chance.
     trust: ColumnFloats
@@ -387,53 +383,71 @@ class _Scorer:
     @classmethod
     def of(
         cls, lake: Lake, priors: CatalogPriors, is_key: ColumnMask, weights: ReferenceWeights
-    ) -> "_Scorer":
+    ) -> "ReferenceScorer":
+        """Prepare to score the possible references of a lake."""
         keys = find_key_clues(lake, priors.uniqueness, is_key)
         trust = np.log1p(np.minimum(lake.distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
-        return cls(lake, priors.uniqueness, weights, NameComparison(lake), keys, trust)
+        names, tables = NameComparison(lake), TableComparison(lake)
+        return cls(lake, priors.uniqueness, weights, names, keys, tables, trust)
+
+    def compare_tables(self, candidates: ReferenceCandidates) -> TableClues:
+        """Collect the clues of the two tables of each pair."""
+        table_of = self.lake.table_of
+        return self.tables.of(table_of[candidates.referring], table_of[candidates.referenced])
 
     def score(
         self, candidates: ReferenceCandidates, tables: TableClues
     ) -> tuple[PairFloats, PairFloats]:
         """Return the score of each pair, and how much it looks like two labels."""
-        lake, weights, keys = self.lake, self.weights, self.keys
+        weights = vars(self.weights)
+        scores = np.full(len(candidates.referring), self.weights.prior)
+        clues = self.clues(candidates, tables)
+        labels = clues.pop("labels")
+        for name, clue in clues.items():
+            scores += weights[name] * clue
+        return scores, labels
+
+    def clues(
+        self, candidates: ReferenceCandidates, tables: TableClues
+    ) -> dict[str, PairFloats | PairMask]:
+        """Return the clues of each pair, each under the name of its weight."""
+        lake, keys = self.lake, self.keys
         column, key = candidates.referring, candidates.referenced
         names, trust = self.names.of(column, key), self.trust[column]
         within = lake.table_of[column] == lake.table_of[key]
         extends = keys.leads[key] & (names.same_name > 0) & _find_parts(lake, candidates)
         lone = keys.has_rival[key] & ~keys.own_name[key]
         of_days, alike = _find_kinds_of_days(lake, candidates, keys.is_calendar)
-        scores = (
-            weights.prior
-            + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
-            - weights.rarity * np.log(candidates.chance) * trust * candidates.containment
-            + weights.words * _words_in_common(lake, candidates)
-            + weights.column_in_key * names.column_explained
-            + weights.key_in_column * names.key_in_column
-            + weights.table_in_column * names.table_explained
-            + weights.names_table * names.names_table
-            + weights.continues_table * names.continues_table
-            + weights.actor * names.actor * keys.leads[key]
-            + weights.same_name * names.same_name
-            + weights.other_word * names.other_word
-            + weights.unmarked * _find_measures(lake, candidates, names)
-            + weights.measures * lake.is_whole[column] * names.measures
-            + weights.leading_column * (keys.leads[column] & ~extends)
-            + weights.own_key * (keys.leads & keys.own_name)[column]
-            + weights.uniqueness * self.uniqueness[column]
-            + weights.density * lake.density[column]
-            + weights.coverage * lake.density[column] * (_measure_coverage(lake, candidates) - 0.5)
-            + weights.leading_key * keys.leads[key]
-            + weights.other_key * (lone & (names.names_table == 0))
-            + weights.other_table * (keys.names_other[column] & ~names.agree)
-            + weights.calendar * of_days
-            + weights.kind_of_day * alike
-            + weights.style * tables.style
-            + weights.own_table * within
-            + weights.parent_in_table * within * names.names_parent
-            + weights.elsewhere * tables.elsewhere
-            + weights.same_number * tables.same_number
-            + weights.same_prefix * tables.same_prefix
-            + weights.vocabulary * np.minimum(tables.vocabulary, 0.5)
-        )
-        return scores, names.labels * (lake.is_text[column] & lone)
+        return {
+            "containment": -np.log(1.02 - candidates.containment) - 2,
+            "rarity": -np.log(candidates.chance) * trust * candidates.containment,
+            "words": _words_in_common(lake, candidates),
+            "column_in_key": names.column_explained,
+            "key_in_column": names.key_in_column,
+            "table_in_column": names.table_explained,
+            "names_table": names.names_table,
+            "continues_table": names.continues_table,
+            "actor": names.actor * keys.leads[key],
+            "same_name": names.same_name,
+            "other_word": names.other_word,
+            "unmarked": _find_measures(lake, candidates, names),
+            "measures": lake.is_whole[column] * names.measures,
+            "leading_column": keys.leads[column] & ~extends,
+            "own_key": (keys.leads & keys.own_name)[column],
+            "uniqueness": self.uniqueness[column],
+            "density": lake.density[column],
+            "coverage": lake.density[column] * (_measure_coverage(lake, candidates) - 0.5),
+            "leading_key": keys.leads[key],
+            "other_key": lone & (names.names_table == 0),
+            "other_table": keys.names_other[column] & ~names.agree,
+            "calendar": of_days,
+            "kind_of_day": alike,
+            "style": tables.style,
+            "own_table": within,
+            "parent_in_table": within * names.names_parent,
+            "elsewhere": tables.elsewhere,
+            "same_number": tables.same_number,
+            "same_prefix": tables.same_prefix,
+            "vocabulary": np.minimum(tables.vocabulary, 0.5),
+            "labels": names.labels * (lake.is_text[column] & lone),
+        }

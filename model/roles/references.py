@@ -36,10 +36,16 @@ from datahub_hyperjoin.model.roles.context import (
 )
 from datahub_hyperjoin.model.roles.pair_scores import (
     DEFAULT_WEIGHTS,
+    ReferenceScorer,
     ReferenceWeights,
     TablePairs,
     score_references,
     split_pairs,
+)
+from datahub_hyperjoin.model.roles.reference_trees import (
+    BestCandidates,
+    Correction,
+    DescribedCandidates,
 )
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import (
@@ -157,12 +163,15 @@ def find_references(
     priors: CatalogPriors,
     containments: Containments | None = None,
     weights: ReferenceWeights = DEFAULT_WEIGHTS,
+    correct: Correction | None = None,
 ) -> References:
-    """Find the key that each column probably refers to."""
+    """Find the key that each column probably refers to.
+
+    `correct` returns what to add to the scores of the best candidates.
+    """
     lake = lake if weights.reads_names else _without_names(lake)
-    return weigh_candidates(
-        lake, priors, find_reference_candidates(lake, overlap, priors, containments or {}), weights
-    )
+    candidates = find_reference_candidates(lake, overlap, priors, containments or {})
+    return weigh_candidates(lake, priors, candidates, weights, correct=correct)
 
 
 def weigh_candidates(
@@ -171,10 +180,13 @@ def weigh_candidates(
     candidates: ReferenceCandidates,
     weights: ReferenceWeights,
     further: PairFloats | float = 0.0,
+    correct: Correction | None = None,
 ) -> References:
     """For each possible reference, convert the summed log-odds of its clues to a probability."""
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
-    scores, tables, labels, label_shares = score_references(lake, priors, candidates, weights)
+    scorer = ReferenceScorer.of(lake, priors, candidates.is_key, weights)
+    scores, tables, labels, label_shares = score_references(candidates, scorer)
+    best = BestCandidates.of(candidates, scores, len(lake)) if correct else None
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
     candidates = candidates.without_values()
     scores += weights.catalog * connected
@@ -196,6 +208,8 @@ def weigh_candidates(
     for some in split_pairs(len(scores)):
         scores[some] += weights.common_key * common[some]
     del common
+    if correct and best and len(best.at):
+        scores[best.at] += correct(DescribedCandidates.of(lake, scorer, best, scores[best.at]))
     probability = _normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability, namesakes)
 

@@ -37,11 +37,12 @@ from datahub_hyperjoin.model.ranking.pair_features import ReferenceLookup
 from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NoisyOrScorer
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.ranking.tree_scoring import (
+    SHIPPED,
     NetworkCorrection,
     TreeScorer,
     build_pair_graph,
-    shipped_trees,
 )
+from datahub_hyperjoin.model.tree_ensemble import shipped_trees
 
 _UNIQUE, _UNRELATED = 0.95, 0.1
 """Least uniqueness of a key, and greatest probability of a reference between unrelated keys."""
@@ -122,7 +123,7 @@ def rank_with(index: LakeIndex, network: PairNetwork | None) -> Ranked:
     ranker = Ranker.of(index, index.names.vectors(), CONFIG)
     noisy_or = NoisyOrScorer(index, None, STRENGTHS)
     correction = NetworkCorrection.of(index, noisy_or, ranker.candidates, network)
-    scorer = TreeScorer(index, noisy_or, shipped_trees(), correction)
+    scorer = TreeScorer(index, noisy_or, shipped_trees(SHIPPED), correction)
     ids = index.lake.ids
     return {
         name_of(ids[each.query]): [name_of(ids[column]) for column in each.candidates]

@@ -26,12 +26,13 @@ from benchmarks.pair_network.training import score
 from benchmarks.trees.__main__ import lakes_of
 from datahub_hyperjoin.evaluate.run import EvaluationProgress
 from datahub_hyperjoin.model.ranking.tree_scoring import (
+    SHIPPED,
     NetworkCorrection,
     correct_pairs,
     shipped_network,
-    shipped_trees,
 )
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.model.tree_ensemble import shipped_trees
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +106,7 @@ def _score_as_shipped(lake: LabelledPairs) -> np.ndarray:
     pairs = SparsePairs(len(graph.table_of), graph.left[kept], graph.right[kept])
     *_, corrections = correct_pairs([graph], shipped_network())
     by_network = NetworkCorrection(pairs, corrections[kept])
-    by_trees = shipped_trees()(graph.rows)
+    by_trees = shipped_trees(SHIPPED)(graph.rows)
     return score(lake, by_network.blend(by_trees, graph.left, graph.right))
 
 

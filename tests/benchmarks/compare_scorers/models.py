@@ -23,7 +23,7 @@ from benchmarks.pair_network.training import Trainable, corrections_of, fit_netw
 from benchmarks.trees.examples import Examples, average_precision
 from benchmarks.trees.fit import fit
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
-from datahub_hyperjoin.model.ranking.tree_scoring import TreeEnsemble
+from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
 from datahub_hyperjoin.tables import DataType
 
 logger = logging.getLogger(__name__)

@@ -15,11 +15,12 @@ from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odd
 from datahub_hyperjoin.model.ranking.tree_scoring import (
     SHARE_OF_NETWORK,
     SHARE_OF_TREES,
+    SHIPPED,
     SHIPPED_NETWORK,
     PairGraph,
-    shipped_trees,
     to_candidate_pairs,
 )
+from datahub_hyperjoin.model.tree_ensemble import shipped_trees
 
 _STEPS, _RATE, _PATIENCE = 12, 2e-4, 4
 """Greatest number of steps, learning rate of Adam, and steps without gain that end the tuning."""
@@ -105,7 +106,7 @@ class _Surprise:
 
     def __init__(self, graph: PairGraph, known: KnownPairs) -> None:
         at = self._positions = torch.from_numpy(known.positions)
-        by_trees = SHARE_OF_TREES * shipped_trees()(graph.rows)
+        by_trees = SHARE_OF_TREES * shipped_trees(SHIPPED)(graph.rows)
         self._log_odds = torch.from_numpy(log_odds(graph.by_evidence) + by_trees)[at]
         self._known = torch.from_numpy(graph.known)[at]
         self._joins = torch.from_numpy(known.joins)

@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 
 from benchmarks.school.make import make_school
+from benchmarks.school.plan import LakeKind
 from benchmarks.school.read import CACHE
 
 
@@ -16,11 +17,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--mirror", type=Path, help="folder that holds sources: owner+name")
     parser.add_argument("--train", type=int, default=150, help="lakes to train on (150)")
     parser.add_argument("--validation", type=int, default=30, help="lakes to choose on (30)")
+    parser.add_argument("--kind", type=LakeKind, help="the kind of all lakes, such as relational")
     parser.add_argument("--seed", type=int, default=7, help="seed of all draws (7)")
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     lakes = {"train": chosen.train, "validation": chosen.validation}
-    make_school(chosen.out, lakes, seed=chosen.seed, cache=chosen.cache, mirror=chosen.mirror)
+    make_school(
+        chosen.out,
+        lakes,
+        seed=chosen.seed,
+        cache=chosen.cache,
+        mirror=chosen.mirror,
+        kind=chosen.kind,
+    )
 
 
 if __name__ == "__main__":

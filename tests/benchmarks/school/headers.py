@@ -12,9 +12,6 @@ from benchmarks.school.repository import Repository
 from benchmarks.school.sql import database_of, decoded
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
-_ROWS = 24
-"""Number of rows that are made up for each table; they never leave a lake without rows."""
-
 _RAILS_TABLE = re.compile(
     r"^ *create_table[ (]+[\"':](?P<name>\w+)[\"']?(?P<options>[^\n]*?)\bdo *\|t\|"
     r"(?P<body>.*?)^ *end",
@@ -34,7 +31,7 @@ _PRISMA_KEY = re.compile(
 
 
 def read_headers(repository: Repository, patterns: str) -> Database:
-    """Read the schema in SQL, Ruby (`schema.rb`), Prisma, Python or PHP, and make up rows for it.
+    """Read a schema in SQL, Ruby (`schema.rb`), Prisma, Python or PHP, with one blank row a table.
 
     Args:
         repository: The repository.
@@ -53,7 +50,11 @@ def read_headers(repository: Repository, patterns: str) -> Database:
         database = read_models(repository.source, dict(zip(paths, texts, strict=True)))
     else:
         database = database_of(repository.source, texts)
-    return _invent_rows(database)
+    tables = {
+        table: pd.DataFrame([[""] * frame.shape[1]], columns=frame.columns, dtype=str)
+        for table, frame in database.tables.items()
+    }
+    return replace(database, tables=tables, invented=True)
 
 
 def _read_rails(name: str, text: str) -> Database:
@@ -90,9 +91,18 @@ def _foreign_names(table: str) -> Iterator[str]:
     >>> [*_foreign_names("categories")]
     ['category_id', 'categorie_id', 'categori_id', 'categories_id']
     """
+    yield from (f"{name}_id" for name in singulars(table))
+
+
+def singulars(table: str) -> Iterator[str]:
+    """Yield the names that one row of a table may have.
+
+    >>> [*singulars("categories")]
+    ['category', 'categorie', 'categori', 'categories']
+    """
     for plural, singular in (("ies", "y"), ("people", "person"), ("s", ""), ("es", ""), ("", "")):
         if table.endswith(plural):
-            yield f"{table.removesuffix(plural)}{singular}_id"
+            yield f"{table.removesuffix(plural)}{singular}"
 
 
 def _read_prisma(name: str, text: str) -> Database:
@@ -124,21 +134,3 @@ def _column(body: str, name: str) -> str:
     """Return the name of a field's column in the database."""
     line = re.search(rf"^\s*{name}\s+\w[^\n]*", body, re.MULTILINE)
     return _mapped(line[0], name, "@map") if line else name
-
-
-def _invent_rows(database: Database) -> Database:
-    """Return the database with rows in which every declared reference holds.
-
-    Joins are derived from values everywhere; keys are numbered, so that no two databases share one.
-    """
-    targets = {one.target for one in database.references}
-    origins = {one.origin for one in database.references}
-    tables = {}
-    for table, frame in database.tables.items():
-        cells = {}
-        for column in map(str, frame.columns):
-            name = ColumnName(table, column)
-            repeat = 2 if name in origins - targets else 1
-            cells[column] = [str(1 + number // repeat) for number in range(_ROWS)]
-        tables[table] = pd.DataFrame(cells, dtype=str)
-    return replace(database, tables=tables, invented=True)

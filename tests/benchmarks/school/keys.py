@@ -1,14 +1,18 @@
-"""Replace the keys of a database with running numbers."""
+"""Change the keys of a database: running numbers, codes and words, and how they are called."""
 
 from dataclasses import replace
 
 import pandas as pd
 
-from benchmarks.school.database import EXTERNAL, Database, Random, domains
+from benchmarks.school.database import EXTERNAL, Database, Random, Reference, domains
+from benchmarks.school.headers import singulars
+from benchmarks.school.values import document, letters
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _STARTS = (1, 1, 1, 1, 100, 1_000, 10_001, 500_000)
 _STEPS = (1, 1, 1, 10)
+_RECODED = 0.3
+"""Share of the keys that become codes or words, where keys are recoded."""
 
 
 def renumber(database: Database, random: Random, *, shuffled: bool = False) -> Database:
@@ -47,3 +51,49 @@ def _numbers(
         values = [values[int(at)] for at in random.permutation(len(values))]
     start, step = int(random.choice(_STARTS)), int(random.choice(_STEPS))
     return {"": "", **{value: str(start + step * at) for at, value in enumerate(values)}}
+
+
+def recode(database: Database, random: Random) -> Database:
+    """Replace some keys with codes or words, also in the columns that refer to them."""
+    tables = {name: frame.copy() for name, frame in database.tables.items()}
+    for group in domains(database.references):
+        columns = [column for column in group if database.has(column)]
+        if any(one.table.startswith(EXTERNAL) for one in group) or random.random() >= _RECODED:
+            continue
+        cells = [tables[table][column] for table, column in columns]
+        known = [value for value in pd.unique(pd.concat(cells)) if value != ""] if cells else []
+        make = (document, letters)[int(random.integers(2))]
+        texts = [*dict.fromkeys(make(4 * len(known), random))]
+        if len(texts) >= len(known):
+            drawn = random.permutation(len(texts))[: len(known)].tolist()
+            written = {"": "", **dict(zip(known, (texts[at] for at in drawn), strict=True))}
+            for table, column in columns:
+                tables[table][column] = tables[table][column].map(written)
+    return replace(database, tables=tables)
+
+
+def name_after_tables(database: Database, random: Random) -> Database:
+    """Name all keys that are called `id` after their tables, as `loan_id`, `loanid` or `l_id`."""
+    kind = int(random.integers(4))
+    names = {}
+    for table, frame in database.tables.items():
+        word = next(singulars(table)) if kind else table
+        name = f"{word[0]}_id" if kind == 3 else f"{word}id" if kind == 2 else f"{word}_id"
+        own = next((each for each in map(str, frame.columns) if each.lower() == "id"), None)
+        if own and name not in frame.columns:
+            names[ColumnName(table, own)] = name
+
+    def renamed(one: ColumnName) -> ColumnName:
+        return ColumnName(one.table, names.get(one, one.column))
+
+    references, parts = (
+        tuple(Reference(renamed(one.origin), renamed(one.target)) for one in declared)
+        for declared in (database.references, database.parts)
+    )
+    tables = {
+        table: frame.set_axis(
+            [renamed(ColumnName(table, each)).column for each in map(str, frame.columns)], axis=1
+        )
+        for table, frame in database.tables.items()
+    }
+    return replace(database, tables=tables, references=references, parts=parts)

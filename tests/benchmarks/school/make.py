@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.school.database import Database
-from benchmarks.school.plan import draw_draft, make_lake
+from benchmarks.school.plan import LakeKind, draw_draft, make_lake
 from benchmarks.school.read import read_databases
 from benchmarks.school.sources import Split, read_sources
 from benchmarks.school.write import README, describe, write_lake
@@ -19,7 +18,13 @@ _MOST = {Split.TRAIN: (100, 300, 300, 1_000), Split.VALIDATION: (100, 200)}
 
 
 def make_school(
-    out: Path, lakes: Mapping[str, int], *, seed: int, cache: Path, mirror: Path | None
+    out: Path,
+    lakes: Mapping[str, int],
+    *,
+    seed: int,
+    cache: Path,
+    mirror: Path | None,
+    kind: LakeKind | None = None,
 ) -> None:
     """Make all lakes that do not exist yet.
 
@@ -29,6 +34,7 @@ def make_school(
         seed: Seed of all draws.
         cache: Folder of cloned sources.
         mirror: Folder that holds sources, and is only read.
+        kind: The kind of all lakes, unless several are made.
     """
     sources = read_sources()
     for split in Split:
@@ -36,24 +42,17 @@ def make_school(
         pool = read_databases(mine, cache=cache, mirror=mirror)
         rows = {source.database: source.row for source in mine}
         for number in range(lakes[split.value]):
-            _make(out / split.value, split, number, seed, pool, rows)
-
-
-def _make(
-    folder: Path,
-    split: Split,
-    number: int,
-    seed: int,
-    pool: list[Database],
-    rows: Mapping[str, Mapping[str, str]],
-) -> None:
-    random = np.random.default_rng((seed, [*Split].index(split), number))
-    most = _MOST[split]
-    draft = draw_draft(number, random, most=most[number % len(most)])
-    if (folder / draft.name / README).is_file():
-        return
-    lake, used = make_lake(draft, pool, random)
-    how = f"Kind: {draft.kind.value}; names: {draft.names}; seed {seed}, number {number}."
-    about = describe(draft.name, lake, [rows[one] for one in used], how)
-    write_lake(lake, folder / draft.name, about)
-    logger.info("%s: %d tables, %d queries", draft.name, len(lake.tables), len(lake.queries))
+            random = np.random.default_rng((seed, [*Split].index(split), number))
+            most = _MOST[split][number % len(_MOST[split])]
+            draft = draw_draft(number, random, most=most, kind=kind)
+            folder = out / split.value / draft.name
+            if not (folder / README).is_file():
+                lake, used = make_lake(draft, pool, random)
+                how = (
+                    f"Kind: {draft.kind.value}; names: {draft.names}; seed {seed}, number {number}."
+                )
+                about = describe(draft.name, lake, [rows[one] for one in used], how)
+                write_lake(lake, folder, about)
+                logger.info(
+                    "%s: %d tables, %d queries", draft.name, len(lake.tables), len(lake.queries)
+                )

@@ -23,7 +23,8 @@ from benchmarks.school.guises import (
     shuffle_columns,
     style_names,
 )
-from benchmarks.school.keys import renumber
+from benchmarks.school.invent import invent_rows
+from benchmarks.school.keys import name_after_tables, recode, renumber
 from benchmarks.school.lake import SchoolLake
 from benchmarks.school.pieces import make_pieces
 from benchmarks.school.sampling import sample
@@ -54,9 +55,16 @@ class Layout(Enum):
     FOLDERS = "folders"
     """The same, with a folder for each database."""
 
+    SCATTERED = "scattered"
+    """One database or several, whose tables lie in folders of their own or in those of layers."""
 
-_LAYOUTS = {Layout.ALONE: 0.3, Layout.MIXED: 0.35, Layout.FOLDERS: 0.35}
+
+_LAYOUTS = {Layout.ALONE: 0.25, Layout.MIXED: 0.3, Layout.FOLDERS: 0.25, Layout.SCATTERED: 0.2}
 """How often each layout of a relational lake is drawn."""
+
+_LAYERS = ("raw", "staging", "core", "mart", "reference", "archive", "export")
+_IN_LAYERS, _ALONE = 0.5, 0.5
+"""Shares of the scattered lakes whose folders are layers, and which hold one database."""
 
 _DATABASES = (10, 20)
 """Fewest and most databases of a lake that mixes them; fewer, if the authors are fewer."""
@@ -74,9 +82,11 @@ _VALUES_HIDDEN = 0.1
 _OTHERS_DISGUISED = 0.4
 _SHUFFLED = 0.3
 _COPY = 0.2
-_RENUMBERED = 0.65
+_RENUMBERED = 0.4
+_NAMED_AFTER_TABLES, _RECODED = 0.4, 0.25
 """Probabilities that values are hidden, that the names of pieces and codes are disguised, that
-columns are shuffled, that a database is doubled, and that its keys are renumbered."""
+columns are shuffled, that a database is doubled, that its keys are renumbered, that keys are named
+after their tables, and that some become codes or words."""
 
 _OTHERS_OF_STANDARD = 9
 """Fewest databases with a schema of their own for each one whose schema is a standard."""
@@ -117,15 +127,16 @@ class Draft:
         return f"{self.number:03}-{self.kind.value}{layout}-{self.names}{suffix}"
 
 
-def draw_draft(number: int, random: Random, *, most: int) -> Draft:
+def draw_draft(number: int, random: Random, *, most: int, kind: LakeKind | None = None) -> Draft:
     """Draw the kind, layout, size and names of a lake.
 
     Args:
         number: Its number.
         random: Source of the draw.
         most: Most tables.
+        kind: Its kind, unless that is drawn, too.
     """
-    kind = [*_KINDS][int(random.choice(len(_KINDS), p=[*_KINDS.values()]))]
+    kind = kind or [*_KINDS][int(random.choice(len(_KINDS), p=[*_KINDS.values()]))]
     related = kind == LakeKind.RELATIONAL
     least = _FEWEST_RELATED if related else _FEWEST
     tables = int(np.exp(random.uniform(np.log(least), np.log(most))))
@@ -163,7 +174,7 @@ def make_lake(
         case LakeKind.CODES:
             lake, used = make_codes_lake(public, draft.tables, random)
         case LakeKind.RELATIONAL:
-            lake, used = _make_relational(draft, pool if draft.values_hidden else public, random)
+            lake, used = _make_relational(draft, pool, random)
         case _:
             assert_never(draft.kind)
     if not lake.truth:
@@ -179,6 +190,7 @@ def _make_relational(
         chosen = list(_draw(draft, related, random))
         lake = combine(chosen, random, folders=draft.layout == Layout.FOLDERS)
         if lake.truth:
+            lake = _scatter(lake, random) if draft.layout == Layout.SCATTERED else lake
             return lake, sorted({database.name for database in chosen})
     raise SourceError.too_few(draft.kind.value)
 
@@ -191,8 +203,19 @@ def _thinned(pool: Sequence[Database], random: Random) -> list[Database]:
     return own + [standard[int(at)] for at in random.permutation(len(standard))[:most]]
 
 
+def _scatter(lake: SchoolLake, random: Random) -> SchoolLake:
+    """Put each table into a folder of its own, or into that of a layer, whatever its database."""
+    layers = random.permutation(_LAYERS)[: int(random.integers(2, len(_LAYERS)))].tolist()
+    in_layers = random.random() < _IN_LAYERS
+    folders = {table: random.choice(layers) if in_layers else table for table in lake.tables}
+    names = {table: f"{folder}/{table}" for table, folder in folders.items()}
+    return lake.rename(names, lambda name: name.column)
+
+
 def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Database]:
-    alone = draft.layout == Layout.ALONE
+    alone = draft.layout == Layout.ALONE or (
+        draft.layout == Layout.SCATTERED and random.random() < _ALONE
+    )
     count = 1 if alone else int(random.integers(_DATABASES[0], _DATABASES[1] + 1))
     left = draft.tables
     for database in _by_author(pool, random):
@@ -203,14 +226,26 @@ def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Da
             continue
         count -= 1
         for _ in range(copies):
-            part = _part(database, draft.rows, random)
-            if copies > 1 or random.random() < _RENUMBERED:
-                part = renumber(part, random, shuffled=copies > 1)
-                part = _grown(part, draft.rows, random)
-            if random.random() < _WIDENED:
-                part = widen(part, random)
+            part = _make_part(database, draft.rows, random, is_copied=copies > 1)
             left -= len(part.tables)
             yield part
+
+
+def _make_part(database: Database, rows: int, random: Random, *, is_copied: bool) -> Database:
+    """Draw or make up rows of a database, and change its keys and columns."""
+    if database.invented:
+        part = invent_rows(database, rows, random)
+    else:
+        part = _part(database, rows, random)
+    if random.random() < _NAMED_AFTER_TABLES:
+        part = name_after_tables(part, random)
+    if not database.invented:
+        if is_copied or random.random() < _RENUMBERED:
+            part = renumber(part, random, shuffled=is_copied)
+            part = _grown(part, rows, random)
+        if random.random() < _WIDENED:
+            part = widen(part, random)
+    return recode(part, random) if random.random() < _RECODED else part
 
 
 def _by_author(pool: Sequence[Database], random: Random) -> Iterator[Database]:

@@ -8,46 +8,14 @@ in the schemas of applications that the school reads; nothing refers to them.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pandas as pd
 
+from benchmarks.school import values
 from benchmarks.school.database import Database, Random, Reference
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _USERS = ("users", "app_user", "employee", "staff", "account", "operator", "person")
 _ROLES = ("created_by", "updated_by", "owner_id", "approved_by", "assigned_to")
-_FIRST = [
-    "Ada",
-    "Ben",
-    "Carla",
-    "Dev",
-    "Ewa",
-    "Finn",
-    "Gita",
-    "Hugo",
-    "Ines",
-    "Jan",
-    "Kofi",
-    "Lena",
-    "Mira",
-    "Noor",
-    "Otto",
-    "Pia",
-]
-_LAST = [
-    "Abel",
-    "Brandt",
-    "Costa",
-    "Diaz",
-    "Eriksen",
-    "Faure",
-    "Gomez",
-    "Hansen",
-    "Ito",
-    "Jansen",
-    "Khan",
-    "Lopez",
-]
 
 
 def widen(database: Database, random: Random) -> Database:
@@ -79,7 +47,7 @@ def _add_users(database: Database, random: Random) -> Database:
     count, start = int(random.integers(5, 60)), int(random.choice([1, 1, 1, 100, 1_000]))
     key = str(random.choice(["id", f"{users}_id", "user_no"]))
     keys = [str(start + at) for at in range(count)]
-    people = [f"{random.choice(_FIRST)} {random.choice(_LAST)}" for _ in keys]
+    people = values.person(count, random)
     tables = {**database.tables, users: pd.DataFrame({key: keys, "name": people}, dtype=str)}
     roles = random.permutation(_ROLES)[: int(random.integers(1, 3))].tolist()
     share = random.uniform(*_OF_USERS)
@@ -91,47 +59,6 @@ def _add_users(database: Database, random: Random) -> Database:
                 tables[table] = tables[table].assign(**{role: cells})
                 references.append(Reference(ColumnName(table, role), ColumnName(users, key)))
     return replace(database, tables=tables, references=tuple(references))
-
-
-def _flag(rows: int, random: Random) -> list[str]:
-    words = (("0", "1"), ("Y", "N"), ("true", "false"))[int(random.integers(3))]
-    return random.choice(words, rows, p=(0.8, 0.2)).tolist()
-
-
-def _date(rows: int, random: Random) -> list[str]:
-    days = pd.Timestamp("2015-01-01") + pd.to_timedelta(random.integers(0, 3_000, rows), "D")
-    return [str(day.date()) for day in days]
-
-
-def _small(rows: int, random: Random) -> list[str]:
-    return random.integers(0, int(random.choice([3, 6, 12, 30, 100])), rows).astype(str).tolist()
-
-
-def _position(rows: int, random: Random) -> list[str]:
-    # In half of the real tables they count within a parent, in the others all rows.
-    if random.random() < 0.5:
-        return _line(rows, random)
-    return (int(random.integers(2)) + random.permutation(rows)).astype(str).tolist()
-
-
-def _line(rows: int, random: Random) -> list[str]:
-    """Count from 1 again for each parent of a few rows."""
-    parents = np.sort(random.integers(0, 1 + rows // 4, rows))
-    return [str(at + 1 - np.searchsorted(parents, parent)) for at, parent in enumerate(parents)]
-
-
-def _amount(rows: int, random: Random) -> list[str]:
-    return [f"{amount:.2f}" for amount in random.gamma(2, 40, rows)]
-
-
-def _status(rows: int, random: Random) -> list[str]:
-    words = ["new", "open", "draft", "done", "closed", "pending"]
-    return random.choice(words[: int(random.integers(3, 7))], rows).tolist()
-
-
-def _document(rows: int, random: Random) -> list[str]:
-    letter = "ABDIPRSW"[int(random.integers(8))]
-    return [f"{letter}-{number:06}" for number in np.sort(random.permutation(9 * rows)[:rows])]
 
 
 @dataclass(frozen=True)
@@ -149,15 +76,15 @@ class _Common:
 
 
 _COLUMNS = (
-    _Common(("created_at", "updated_at", "date_added"), 0.9, 0.6, _date),
-    _Common(("is_active", "is_default", "enabled"), 0.7, 0.12, _flag),
-    _Common(("status", "state"), 0.75, 0.13, _status),
-    _Common(("position", "sort_order", "display_order", "seq"), 0.45, 0.08, _position),
-    _Common(("version", "level", "priority"), 0.45, 0.05, _small),
-    _Common(("quantity", "count"), 0.35, 0.07, _small),
-    _Common(("amount", "total", "price"), 0.35, 0.07, _amount),
-    _Common(("line_no", "item_no"), 0.05, 0.1, _line),
-    _Common(("document_no",), 0.1, 0.1, _document),
+    _Common(("created_at", "updated_at", "date_added"), 0.9, 0.6, values.date),
+    _Common(("is_active", "is_default", "enabled"), 0.7, 0.12, values.flag),
+    _Common(("status", "state"), 0.75, 0.13, values.status),
+    _Common(("position", "sort_order", "display_order", "seq"), 0.45, 0.08, values.position),
+    _Common(("version", "level", "priority"), 0.45, 0.05, values.small),
+    _Common(("quantity", "count"), 0.35, 0.07, values.small),
+    _Common(("amount", "total", "price"), 0.35, 0.07, values.amount),
+    _Common(("line_no", "item_no"), 0.05, 0.1, values.line),
+    _Common(("document_no",), 0.1, 0.1, values.document),
 )
 """Counted in 75 schemas and 65 databases of 98 authors; those of documents are a guess."""
 

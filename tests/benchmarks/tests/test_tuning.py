@@ -13,11 +13,12 @@ from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.tree_scoring import (
     SHARE_OF_NETWORK,
     SHARE_OF_TREES,
+    SHIPPED,
     PairGraph,
     correct_pairs,
     shipped_network,
-    shipped_trees,
 )
+from datahub_hyperjoin.model.tree_ensemble import shipped_trees
 from lakes.made_pairs import made_lake
 
 
@@ -63,7 +64,7 @@ def test_the_step_with_the_least_loss_on_held_out_pairs_is_kept() -> None:
 
     def loss(network: PairNetwork) -> float:
         corrections = correct_pairs([graph], network)[2][known.positions]
-        by_trees = SHARE_OF_TREES * shipped_trees()(graph.rows)[known.positions]
+        by_trees = SHARE_OF_TREES * shipped_trees(SHIPPED)(graph.rows)[known.positions]
         odds = log_odds(graph.by_evidence)[known.positions] + by_trees
         score = expit(odds + SHARE_OF_NETWORK * corrections)
         weight = KnownPairs(known.positions, joins, known.group).weight

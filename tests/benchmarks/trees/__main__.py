@@ -24,7 +24,8 @@ from datahub_hyperjoin.model.ranking.pair_features import (
     RISING_FEATURES,
     RISING_NAME_FEATURES,
 )
-from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED, SHIPPED_FOR_NAMES, TreeEnsemble
+from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED, SHIPPED_FOR_NAMES
+from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
 
 logger = logging.getLogger(__name__)
 

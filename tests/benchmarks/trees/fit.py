@@ -12,7 +12,7 @@ from datahub_hyperjoin.model.ranking.pair_features import (
     RISING_FEATURES,
     log_odds,
 )
-from datahub_hyperjoin.model.ranking.tree_scoring import TreeEnsemble
+from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
 
 DEPTH = 6
 """Depth of the trees, which limits how many features can interact."""

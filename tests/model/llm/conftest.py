@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm import naming
-from datahub_hyperjoin.model.llm.naming import Naming, name_columns
+from datahub_hyperjoin.model.llm import Naming, naming
+from datahub_hyperjoin.model.llm.naming import name_columns
 from services.endpoint import Endpoint
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]

@@ -18,7 +18,7 @@ from datahub_hyperjoin.model.config import (
 from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.naming import Naming
+from datahub_hyperjoin.model.llm import Naming
 from datahub_hyperjoin.model.saved.checkpoint import fingerprint
 from datahub_hyperjoin.model.training.augmented_views import sample_pairs
 from lakes.switching import SHORT, data_from

@@ -12,7 +12,8 @@ import pytest
 
 from datahub_hyperjoin.model.config import VariantConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.naming import Naming, NamingCounts, name_columns
+from datahub_hyperjoin.model.llm import Naming, NamingCounts
+from datahub_hyperjoin.model.llm.naming import name_columns
 from services.endpoint import (
     Answer,
     Behaviour,
@@ -62,7 +63,8 @@ def test_without_a_language_model_nothing_is_asked_and_nothing_imported() -> Non
         "import datahub_hyperjoin.model.encode, datahub_hyperjoin.find\n"
         "from datahub_hyperjoin.model.lake import Lake\n"
         "from datahub_hyperjoin.model.config import VariantConfig\n"
-        "from datahub_hyperjoin.model.llm.naming import Naming, name_columns\n"
+        "from datahub_hyperjoin.model.llm import Naming\n"
+        "from datahub_hyperjoin.model.llm.naming import name_columns\n"
         "lake = Lake.from_tables([])\n"
         "assert name_columns(lake, np.arange(0), VariantConfig()) == Naming()\n"
         "assert 'openai' not in sys.modules and 'httpx2' not in sys.modules\n"

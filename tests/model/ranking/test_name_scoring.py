@@ -18,7 +18,8 @@ from datahub_hyperjoin.model.ranking.pair_features import (
 )
 from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NameScorer, score_pairs
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.model.ranking.tree_scoring import NameTreeScorer, TreeEnsemble
+from datahub_hyperjoin.model.ranking.tree_scoring import NameTreeScorer
+from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
 from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
 from lakes.handmade import draw, facts_of, lake_of, numbers
 

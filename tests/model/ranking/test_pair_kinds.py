@@ -12,7 +12,8 @@ from datahub_hyperjoin.model.ranking.decision_scoring import PairKinds
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_features import COLUMN_FEATURES
 from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NoisyOrScorer
-from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer, shipped_trees
+from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED, TreeScorer
+from datahub_hyperjoin.model.tree_ensemble import shipped_trees
 from lakes.handmade import draw, lake_of, numbers
 
 TABLES = {
@@ -31,7 +32,7 @@ def index() -> LakeIndex:
 
 @pytest.fixture(scope="module")
 def scorer(index: LakeIndex) -> TreeScorer:
-    return TreeScorer(index, NoisyOrScorer(index, None, STRENGTHS), shipped_trees())
+    return TreeScorer(index, NoisyOrScorer(index, None, STRENGTHS), shipped_trees(SHIPPED))
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,16 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from benchmarks.school.database import Database
+from benchmarks.school.database import Database, Reference
 from benchmarks.school.headers import read_headers
+from benchmarks.school.invent import invent_rows
 from benchmarks.school.packages import read_package
 from benchmarks.school.plan import LakeKind, draw_draft, make_lake
 from benchmarks.school.repository import Repository
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 from lakes.schooling import commit, random
 
 RAILS = """
@@ -140,7 +143,11 @@ def test_declared_keys_are_read_in_every_language(tmp_path: Path, path: str) -> 
         ("posts.author_id", "users.code"),
     }
     assert database.invented
-    assert all(database.containment(one) == 1 for one in database.references)
+    filled = invent_rows(database, 200, random())
+    assert all(filled.containment(one) == 1 for one in filled.references)
+    assert {name: [*frame] for name, frame in filled.tables.items()} == {
+        name: [*frame] for name, frame in database.tables.items()
+    }
 
 
 def test_columns_of_laravel_are_read_once(tmp_path: Path) -> None:
@@ -172,18 +179,27 @@ def test_models_of_django_become_tables(tmp_path: Path) -> None:
     }
 
 
-def test_made_up_rows_appear_in_no_lake_with_rows(tmp_path: Path) -> None:
+def test_a_schema_without_rows_makes_lakes_with_rows_and_without(tmp_path: Path) -> None:
     pool = [read(tmp_path, "schema.rb")]
     drafts = [draw_draft(number, random(number), most=100) for number in range(150)]
     relational = [one for one in drafts if one.kind == LakeKind.RELATIONAL]
-    hidden = next(one for one in relational if one.values_hidden)
-    lake, used = make_lake(hidden, pool, random())
-    assert used == ["a/b"]
-    assert lake.truth
-    assert all(frame.empty for frame in lake.tables.values())
-    shown = next(one for one in relational if not one.values_hidden)
-    with pytest.raises(ValueError, match=r"no lake of relational can be made"):
-        make_lake(shown, pool, random())
+    for hidden in (True, False):
+        draft = next(one for one in relational if one.values_hidden == hidden)
+        lake, used = make_lake(draft, pool, random())
+        assert used == ["a/b"]
+        assert lake.truth
+        assert all(frame.empty == hidden for frame in lake.tables.values())
+
+
+def test_columns_named_after_a_table_refer_to_it_and_are_not_asked_for() -> None:
+    headers = {"users": ["id", "name"], "posts": ["id", "userId", "user_type", "rank"]}
+    tables = {name: pd.DataFrame(columns=columns) for name, columns in headers.items()}
+    filled = invent_rows(Database("a/b", tables, (), invented=True), 50, random())
+    origin, target = ColumnName("posts", "userId"), ColumnName("users", "id")
+    assert filled.references == ()
+    assert filled.parts == (Reference(origin, target),)
+    assert filled.values(origin) <= filled.values(target)
+    assert not filled.invented
 
 
 def test_a_data_package_declares_keys(tmp_path: Path) -> None:

@@ -73,9 +73,8 @@ def test_databases_of_a_standard_are_a_tenth() -> None:
 
 def mixed_lakes(pool: list[Database], count: int) -> Iterator[tuple[SchoolLake, list[str]]]:
     drafts = (draw_draft(number, random(number), most=1_000) for number in range(9 * count))
-    mixed = (
-        one for one in drafts if one.kind == LakeKind.RELATIONAL and one.layout != Layout.ALONE
-    )
+    several = (Layout.MIXED, Layout.FOLDERS)
+    mixed = (one for one in drafts if one.kind == LakeKind.RELATIONAL and one.layout in several)
     for draft in islice(mixed, count):
         yield make_lake(draft, pool, random(draft.number))
 
@@ -92,6 +91,23 @@ def test_a_mixed_lake_has_ten_to_twenty_databases_of_different_authors() -> None
         layouts.add(folders == {""})
         assert folders == {""} or len(folders) >= len(used)  # copies have their own
     assert layouts == {True, False}
+
+
+def test_tables_of_one_database_may_lie_in_several_folders() -> None:
+    frame = pd.DataFrame({"id": [str(n) for n in range(90)]})
+    key = Reference(ColumnName("a", "id"), ColumnName("b", "id"))
+    pool = [Database(f"author{n}/x", {"a": frame, "b": frame}, (key,)) for n in range(20)]
+    drafts = (draw_draft(number, random(number), most=200) for number in range(200))
+    scattered = (
+        one for one in drafts if (one.kind, one.layout) == (LakeKind.RELATIONAL, Layout.SCATTERED)
+    )
+    apart = 0
+    for draft in islice(scattered, 9):
+        lake, _ = make_lake(draft, pool, random(draft.number))
+        assert all("/" in table for table in lake.tables)
+        ends = ((one.origin.table, one.target.table) for one in lake.references)
+        apart += sum(a.split("/")[0] != b.split("/")[0] for a, b in ends)
+    assert apart
 
 
 def overlap(lake: SchoolLake, one: Truth) -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""Train and judge the trees that correct the scores of possible references."""

@@ -1,0 +1,245 @@
+"""Turn labelled lakes into examples of references, and of pairs that are none."""
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from datahub_hyperjoin.catalog.folders import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.reference_trees import DescribedCandidates
+from datahub_hyperjoin.model.roles.references import find_references
+from datahub_hyperjoin.model.signals.pairs import PairFloats
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
+
+RIGHT, WRONG, DOUBT = 1, 0, -1
+"""Labels of a pair. A pair in doubt is neither taught nor judged."""
+
+_OBVIOUS = 0.9
+"""Least containment and share of a name at which an undeclared reference within one database is in
+doubt: databases do not declare all of their keys."""
+
+_Name = tuple[str, str]
+"""The table and the name of a column."""
+
+_Pairs = Int[np.ndarray, " pair"]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The best candidates of each column of a lake, with their labels."""
+
+    name: str
+    features: tuple[str, ...]
+    rows: Float32[np.ndarray, "pair feature"]
+    scores: Float[np.ndarray, " pair"]
+    """Log-odds that the rows correct."""
+
+    column: _Pairs
+    key: _Pairs
+    columns: int
+    """Number of columns of the lake."""
+
+    labels: Int[np.ndarray, " pair"]
+    within: Bool[np.ndarray, " pair"]
+    """Whether both columns are of one database."""
+
+    judged: Bool[np.ndarray, " column"]
+    """Whether it is known of a column to which key it refers, if any."""
+
+    asked: frozenset[frozenset[int]]
+    """The references that are to be found."""
+
+    true: frozenset[frozenset[int]]
+    """All references, also those that are right but not asked for."""
+
+    @property
+    def is_judged(self) -> Bool[np.ndarray, " pair"]:
+        """Whether the truth is known of a pair: that of one of its columns is."""
+        return self.judged[self.column] | self.judged[self.key]
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """What the files of a lake say about its columns."""
+
+    folder: Path
+
+    def _rows(self, name: str) -> list[dict[str, str]]:
+        path = self.folder / f"{name}.csv"
+        if not path.is_file():
+            return []
+        with path.open(encoding="utf-8", newline="") as file:
+            return [*csv.DictReader(file)]
+
+    def _references(self, name: str) -> set[tuple[_Name, _Name]]:
+        return {
+            ((row["from_table"], row["from_column"]), (row["to_table"], row["to_column"]))
+            for row in self._rows(name)
+            if row.get("kind", "fk") == "fk"
+        }
+
+    @cached_property
+    def asked(self) -> set[tuple[_Name, _Name]]:
+        """The declared references that share values."""
+        return self._references("references")
+
+    @cached_property
+    def right(self) -> set[tuple[_Name, _Name]]:
+        """All references, also undeclared ones that are known."""
+        files = ("references", "declared", "declared_all", "undeclared")
+        return set().union(*map(self._references, files))
+
+    @cached_property
+    def queries(self) -> set[_Name] | None:
+        """The columns of which all partners are known; None if they are known of all."""
+        if self.is_incomplete or self._rows("declared_all"):
+            return None
+        return {(row["table"], row["column"]) for row in self._rows("queries")}
+
+    @cached_property
+    def is_incomplete(self) -> bool:
+        """Whether the databases may have references that nobody declared: those of the school."""
+        return bool(self._rows("declared"))
+
+    @cached_property
+    def groups(self) -> Mapping[_Name, set[str]]:
+        """The groups of each column in which an undeclared reference is in doubt."""
+        groups: defaultdict[_Name, set[str]] = defaultdict(set)
+        for row in self._rows("neutral"):
+            groups[row["table"], row["column"]].add(row["group"])
+        return groups
+
+    @cached_property
+    def databases(self) -> Mapping[str, str]:
+        """The database of each table."""
+        return {row["table"]: row.get("database", "") for row in self._rows("provenance")}
+
+
+def collect(folder: Path) -> Examples | None:
+    """Find and describe the candidates of a lake as a run does; None if there are none.
+
+    Args:
+        folder: The labelled lake. Its tables may lie in folders.
+    """
+    selection = TableSelection(platform="file", env="PROD")
+    tables = scan_folder(folder / "tables", selection, warn=lambda *_: None)
+    lake = Lake.from_tables(profile_local_batch(None, tables, ProfileConfig()))
+    index = build_lake_index(lake, ModelConfig(), CatalogFacts())
+    found: list[DescribedCandidates] = []
+
+    def record(candidates: DescribedCandidates) -> PairFloats:
+        found.append(candidates)
+        return np.zeros(len(candidates.scores))
+
+    find_references(index.lake, index.overlap, index.priors, index.within_tables, correct=record)
+    names = [(column.table.name.removesuffix(".csv"), column.path) for column in index.lake.ids]
+    return _label(_Truth(folder), found[0], names) if found else None
+
+
+def _label(truth: _Truth, described: DescribedCandidates, names: Sequence[_Name]) -> Examples:
+    number = {name: at for at, name in enumerate(names)}
+    right, asked = (
+        {(number[a], number[b]) for a, b in some if a in number and b in number and a != b}
+        for some in (truth.right, truth.asked)
+    )
+    column, key = described.pairs.referring.tolist(), described.pairs.referenced.tolist()
+    pairs = [*zip(column, key, strict=True)]
+    owners = [truth.databases.get(table, "") for table, _ in names]
+    within = np.array([owners[a] == owners[b] for a, b in pairs], dtype=bool)
+    doubt = _find_doubt(truth, names, pairs, right)
+    if truth.is_incomplete:
+        doubt |= _find_copies(names, pairs, right) | (within & _find_obvious(described))
+    labels = np.where(doubt, DOUBT, WRONG)
+    labels[[pair in right for pair in pairs]] = RIGHT
+    # A column whose key is no candidate has values that its key lacks; it does not refer to none.
+    reachable = {*pairs} & right
+    lost = {a for a, _ in right} - {a for a, _ in reachable}
+    judged = np.array(
+        [
+            at not in lost and (truth.queries is None or name in truth.queries)
+            for at, name in enumerate(names)
+        ],
+        dtype=bool,
+    )
+    return Examples(
+        name=truth.folder.name,
+        features=described.features,
+        rows=described.rows,
+        scores=described.scores,
+        column=described.pairs.referring.astype(np.int64),
+        key=described.pairs.referenced.astype(np.int64),
+        columns=len(names),
+        labels=labels,
+        within=within,
+        judged=judged,
+        asked=frozenset(map(frozenset, asked)),
+        true=frozenset(map(frozenset, right)),
+    )
+
+
+def _find_doubt(
+    truth: _Truth,
+    names: Sequence[_Name],
+    pairs: Iterable[tuple[int, int]],
+    right: set[tuple[int, int]],
+) -> Bool[np.ndarray, " pair"]:
+    """Mark references the other way round or over other keys, and those of one neutral group."""
+    above = _follow(right)
+
+    def is_doubtful(column: int, key: int) -> bool:
+        shared = truth.groups.get(names[column], set()) & truth.groups.get(names[key], set())
+        return key in above.get(column, ()) or column in above.get(key, ()) or bool(shared)
+
+    return np.array([is_doubtful(*pair) for pair in pairs], dtype=bool)
+
+
+def _find_copies(
+    names: Sequence[_Name], pairs: Iterable[tuple[int, int]], right: set[tuple[int, int]]
+) -> Bool[np.ndarray, " pair"]:
+    """Mark references to the key's copy in another copy of the database, and copies of one column.
+
+    Copies of a table end in a number.
+    """
+    plain = [(re.sub(r"_?\d+$", "", table.casefold()), name.casefold()) for table, name in names]
+    copied = {(plain[a], plain[b]) for a, b in right}
+    marks = [
+        (plain[a], plain[b]) in copied or (plain[a] == plain[b] and names[a][0] != names[b][0])
+        for a, b in pairs
+    ]
+    return np.array(marks, dtype=bool)
+
+
+def _follow(right: Iterable[tuple[int, int]]) -> Mapping[int, set[int]]:
+    """Return the keys that each column leads to, directly or over other keys."""
+    keys: defaultdict[int, set[int]] = defaultdict(set)
+    for column, key in right:
+        keys[column].add(key)
+    above = {}
+    for column in [*keys]:
+        seen, left = set[int](), [column]
+        while left:
+            for key in keys.get(left.pop(), set()) - seen:
+                seen.add(key)
+                left.append(key)
+        above[column] = seen
+    return above
+
+
+def _find_obvious(described: DescribedCandidates) -> Bool[np.ndarray, " pair"]:
+    """Mark the pairs whose names and values speak for a reference, declared or not."""
+    clue = dict(zip(described.features, described.rows.T, strict=True))
+    is_named = np.maximum(clue["table_in_column"], clue["names_table"]) > _OBVIOUS
+    is_held = described.pairs.containment > _OBVIOUS
+    return is_named & is_held & (clue["own_table"] == 0)
