@@ -32,7 +32,7 @@ from datahub_hyperjoin.model.signals.pairs import (
 from datahub_hyperjoin.model.signals.sketches import row_products
 from datahub_hyperjoin.model.tree_ensemble import shipped_trees
 
-SHIPPED = Path(__file__).with_name("reference_trees.safetensors")
+SHIPPED_TREES = Path(__file__).with_name("reference_trees.safetensors")
 """File of the package with the trees; `reference_trees.md` describes them."""
 
 _BEST = 8
@@ -107,7 +107,8 @@ class DescribedCandidates:
         context = _describe_rivals(lake, best, clipped)
         context |= _describe_ends(lake, scorer.uniqueness, best.pairs)
         context |= _describe_tables(lake, best.pairs, probability)
-        parts, features = list[Float32[np.ndarray, "pair feature"]](), ()
+        parts = list[Float32[np.ndarray, "pair feature"]]()
+        features = tuple[str, ...]()
         for some in split_pairs(len(scores)):
             part = best.pairs.part(some)
             clues = scorer.clues(part, scorer.compare_tables(part))
@@ -123,7 +124,7 @@ Correction = Callable[[DescribedCandidates], PairFloats]
 
 def correct_by_trees(candidates: DescribedCandidates) -> PairFloats:
     """Return the corrections by the trees that come with the package."""
-    return shipped_trees(SHIPPED)(candidates.rows)
+    return shipped_trees(SHIPPED_TREES)(candidates.rows)
 
 
 def _probabilities(column: PairInts, scores: PairFloats) -> PairFloats:
@@ -137,7 +138,7 @@ def _describe_rivals(lake: Lake, best: BestCandidates, scores: PairFloats) -> _F
     count = len(lake)
     numbers = number_pairs(column, key, count)
     at, found = find_among(numbers, number_pairs(key, column, count))
-    tables = np.sort(lake.table_of[np.stack([column, key])], axis=0)
+    first, second = np.sort(lake.table_of[np.stack([column, key])], axis=0)
     rival = _best_other(column, scores)
     probability = _probabilities(column, scores)
     return {
@@ -145,7 +146,7 @@ def _describe_rivals(lake: Lake, best: BestCandidates, scores: PairFloats) -> _F
         "rival": rival,
         "lead": scores - rival,
         "reverse": np.where(found, scores[at], _LEAST),
-        "other_of_tables": _best_other(number_pairs(*tables, len(lake.titles)), scores),
+        "other_of_tables": _best_other(number_pairs(first, second, len(lake.titles)), scores),
         "holders": np.log1p(best.holders[column]),
         "candidates": np.log1p(best.number[column]),
         "referrers": np.log1p(np.bincount(key, probability)[key] - probability),

@@ -30,6 +30,9 @@ _OBVIOUS = 0.9
 """Least containment and share of a name at which an undeclared reference within one database is in
 doubt: databases do not declare all of their keys."""
 
+_SPEAKING = 0.5
+"""Least containment at which texts that a key of another database holds are in doubt."""
+
 _Name = tuple[str, str]
 """The table and the name of a column."""
 
@@ -160,7 +163,8 @@ def _label(truth: _Truth, described: DescribedCandidates, names: Sequence[_Name]
     within = np.array([owners[a] == owners[b] for a, b in pairs], dtype=bool)
     doubt = _find_doubt(truth, names, pairs, right)
     if truth.is_incomplete:
-        doubt |= _find_copies(names, pairs, right) | (within & _find_obvious(described))
+        doubt |= _find_copies(names, pairs, right)
+        doubt |= np.where(within, _find_obvious(described), _find_speaking(described))
     labels = np.where(doubt, DOUBT, WRONG)
     labels[[pair in right for pair in pairs]] = RIGHT
     # A column whose key is no candidate has values that its key lacks; it does not refer to none.
@@ -235,6 +239,12 @@ def _follow(right: Iterable[tuple[int, int]]) -> Mapping[int, set[int]]:
                 left.append(key)
         above[column] = seen
     return above
+
+
+def _find_speaking(described: DescribedCandidates) -> Bool[np.ndarray, " pair"]:
+    """Mark the texts that a key holds: codes of countries mean the same in every database."""
+    is_text = described.rows[:, described.features.index("is_text_of_key")] > 0
+    return is_text & (described.pairs.containment > _SPEAKING)
 
 
 def _find_obvious(described: DescribedCandidates) -> Bool[np.ndarray, " pair"]:

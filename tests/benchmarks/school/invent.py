@@ -62,10 +62,9 @@ def invent_rows(database: Database, rows: int, random: Random) -> Database:
         there = [one for one in group if database.has(one)]
         targets = {one.target for one in (*database.references, *named)} & {*there}
         keys = _keys(max((sizes[one.table] for one in targets or there), default=1), random)
-        for column in there:
-            is_key = column in targets or _is_first(database, column)
-            draw = _subset if is_key else _refer
-            cells[column] = draw(keys, sizes[column.table], random)
+        for one in there:
+            draw = _subset if one in targets or _is_first(database, one) else _refer
+            cells[one] = draw(keys, sizes[one.table], random)
     tables = {}
     for table, frame in database.tables.items():
         filled = {}

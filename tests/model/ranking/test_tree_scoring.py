@@ -25,10 +25,10 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
 )
 from datahub_hyperjoin.model.ranking.tree_scoring import (
     NameTreeScorer,
-    TreeEnsemble,
     TreeScorer,
     correct_with_trees,
 )
+from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
 from datahub_hyperjoin.tables import Pattern
 from lakes.handmade import draw, facts_of, lake_of, numbers
 

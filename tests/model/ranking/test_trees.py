@@ -19,13 +19,8 @@ from datahub_hyperjoin.model.ranking.pair_features import (
     RISING_FEATURES,
     RISING_NAME_FEATURES,
 )
-from datahub_hyperjoin.model.ranking.tree_scoring import (
-    SHIPPED,
-    SHIPPED_FOR_NAMES,
-    SHIPPED_NETWORK,
-    TreeEnsemble,
-    shipped_trees,
-)
+from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED, SHIPPED_FOR_NAMES, SHIPPED_NETWORK
+from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble, shipped_trees
 
 MAX_BYTES = 2 * 1024 * 1024
 

@@ -11,7 +11,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.reference_trees import (
-    SHIPPED,
+    SHIPPED_TREES,
     Correction,
     DescribedCandidates,
     correct_by_trees,
@@ -64,9 +64,9 @@ def named(lake: Lake, references: References) -> dict[tuple[str, str], float]:
 
 def test_the_shipped_trees_read_the_features_that_they_were_trained_with() -> None:
     described = describe(lake_of(SHOP))
-    with safe_open(SHIPPED, "np") as file:
+    with safe_open(SHIPPED_TREES, "np") as file:
         assert file.metadata()["features"].splitlines() == [*described.features]
-    assert shipped_trees(SHIPPED).feature.max() < described.rows.shape[1]
+    assert shipped_trees(SHIPPED_TREES).feature.max() < described.rows.shape[1]
 
 
 def test_a_correction_changes_the_odds_of_one_pair_alone() -> None:
@@ -104,13 +104,13 @@ def test_the_shipped_trees_find_the_references_of_a_shop() -> None:
 
 def test_the_trees_do_not_contradict_the_catalog(know: Know) -> None:
     lake = lake_of(SHOP)
-    facts = know({("orders.amount", "OrderLine.LineId"): CatalogEvidence(declared=True)})
+    facts = know({("orders.amount", "OrderLine.LineId"): CatalogEvidence(declared="a foreign key")})
     found = named(lake, find(lake, correct_by_trees, facts))
     assert found["orders.amount", "OrderLine.LineId"] > 0.99
 
 
 def test_the_order_of_tables_and_columns_does_not_matter() -> None:
-    turned = {name: dict(reversed(SHOP[name].items())) for name in reversed(SHOP)}
+    turned = {name: dict([*SHOP[name].items()][::-1]) for name in [*SHOP][::-1]}
     first, second = lake_of(SHOP), lake_of(turned)
     expected = named(first, find(first, correct_by_trees))
     found = named(second, find(second, correct_by_trees))
