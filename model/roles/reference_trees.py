@@ -282,7 +282,8 @@ def _describe_columns(
     sizes = np.bincount(lake.table_of, minlength=count)
     keys = np.full(count, _OTHER)
     first = np.flatnonzero(lake.standing == 0)
-    for column, table in zip(first.tolist(), lake.table_of[first].tolist(), strict=True):
+    owners: list[int] = lake.table_of[first].tolist()
+    for column, table in zip(first.tolist(), owners, strict=True):
         keys[table] = _call_key(titles[table], lake.paths[column])
     return total / np.maximum(sizes, 1)[:, None], keys
 

@@ -117,7 +117,8 @@ def _refer(keys: Sequence[str], rows: int, random: Random) -> list[str]:
     order = random.permutation(len(keys)) if random.random() < 0.5 else np.arange(len(keys))
     drawn = order[random.choice(len(keys), rows, p=weights / weights.sum())]
     is_missing = random.random(rows) < float(random.choice(_MISSING))
-    cells = zip(drawn.tolist(), is_missing.tolist(), strict=True)
+    places: list[int] = drawn.tolist()
+    cells = zip(places, is_missing.tolist(), strict=True)
     return ["" if missing else keys[at] for at, missing in cells]
 
 
