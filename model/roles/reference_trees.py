@@ -30,7 +30,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     starts_run,
 )
 from datahub_hyperjoin.model.signals.sketches import row_products
-from datahub_hyperjoin.model.tree_ensemble import shipped_trees
+from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble, shipped_trees
 
 SHIPPED_TREES = Path(__file__).with_name("reference_trees.safetensors")
 """File of the package with the trees; `reference_trees.md` describes them."""
@@ -124,7 +124,16 @@ Correction = Callable[[DescribedCandidates], PairFloats]
 
 def correct_by_trees(candidates: DescribedCandidates) -> PairFloats:
     """Return the corrections by the trees that come with the package."""
-    return shipped_trees(SHIPPED_TREES)(candidates.rows)
+    return correct(shipped_trees(SHIPPED_TREES), candidates.features, candidates.rows)
+
+
+def correct(
+    trees: TreeEnsemble, features: Sequence[str], rows: Float32[np.ndarray, "pair feature"]
+) -> PairFloats:
+    """Return the corrections by some trees; 0 for keys of texts."""
+    # The databases that taught the trees hardly refer by texts, such as codes of airports.
+    is_text = rows[:, features.index("is_text_of_key")] > 0
+    return np.where(is_text, 0.0, trees(rows))
 
 
 def _probabilities(column: PairInts, scores: PairFloats) -> PairFloats:

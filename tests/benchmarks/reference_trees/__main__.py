@@ -21,7 +21,7 @@ from tabulate import tabulate
 from benchmarks.reference_trees.examples import DOUBT, RIGHT, WRONG, Examples, collect
 from benchmarks.reference_trees.judge import Judgement, judge, probabilities
 from benchmarks.trees.fit import DEPTH, export
-from datahub_hyperjoin.model.roles.reference_trees import SHIPPED_TREES
+from datahub_hyperjoin.model.roles.reference_trees import SHIPPED_TREES, correct
 from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
 
 logger = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ def report(lakes: Sequence[Examples], trees: TreeEnsemble) -> str:
         for lake in lakes
         for how, corrections in (
             ("before", np.zeros(len(lake.scores))),
-            ("after", trees(lake.rows)),
+            ("after", correct(trees, lake.features, lake.rows)),
         )
     ]
     return tabulate(rows, headers=("lake", *Judgement._fields), floatfmt=".3f")

@@ -102,6 +102,18 @@ def test_the_shipped_trees_find_the_references_of_a_shop() -> None:
     }
 
 
+def test_keys_of_texts_are_not_corrected() -> None:
+    codes = [f"{letter}{number}" for letter in "ABCDEF" for number in range(10)]
+    described = describe(
+        lake_of({**SHOP, "ports": {"code": codes}, "trips": {"origin": draw(codes, 200)}})
+    )
+    is_text = feature_of(described, "is_text_of_key") > 0
+    corrections = correct_by_trees(described)
+    assert is_text.any()
+    assert (corrections[is_text] == 0).all()
+    assert (corrections[~is_text] != 0).all()
+
+
 def test_the_trees_do_not_contradict_the_catalog(know: Know) -> None:
     lake = lake_of(SHOP)
     facts = know({("orders.amount", "OrderLine.LineId"): CatalogEvidence(declared="a foreign key")})
