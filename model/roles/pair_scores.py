@@ -350,6 +350,21 @@ def split_pairs(count: int) -> Iterator[slice]:
     return chunks(count, _PAIRS)
 
 
+MAX_SCORE = 30.0
+"""Greatest score, which keeps exponentials finite."""
+
+
+def normalise(column: PairInts, scores: PairFloats) -> PairFloats:
+    """Convert the scores of each column's possible keys to probabilities."""
+    # In place, since there may be hundreds of pairs for each column.
+    odds = np.clip(scores, -MAX_SCORE, MAX_SCORE)
+    np.exp(odds, out=odds)
+    total = 1 + np.bincount(column, odds, minlength=int(column.max(initial=-1)) + 1)
+    for some in split_pairs(len(odds)):
+        odds[some] /= total[column[some]]
+    return odds
+
+
 def score_references(candidates: ReferenceCandidates, scorer: "ReferenceScorer") -> ScoredPairs:
     """Add up the clues of each possible reference that hold whatever other columns refer to."""
     scores, elsewhere = np.zeros(count := len(candidates.referring)), np.zeros(count, dtype=bool)

@@ -7,7 +7,6 @@ and the tables around them are named and linked.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,13 +17,19 @@ from scipy.sparse import csr_array, eye_array
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
-from datahub_hyperjoin.model.roles.pair_scores import ReferenceScorer, split_pairs
+from datahub_hyperjoin.model.roles.pair_scores import (
+    MAX_SCORE,
+    ReferenceScorer,
+    normalise,
+    split_pairs,
+)
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnInts,
     PairFloats,
     PairInts,
     find_among,
+    number_distinct,
     number_pairs,
     ranks_in_runs,
     starts_run,
@@ -39,8 +44,6 @@ _BEST = 8
 """Number of keys of each column whose scores are corrected; all others are far behind."""
 _LEAST = -12.0
 """Minimum score that is corrected: no correction makes a reference probable that has less."""
-_MOST = 30.0
-"""Greatest score that the trees see; what is known for sure has any."""
 _ALL = 0.98
 """Minimum containment at which a key is assumed to hold all values of a column."""
 _LINKED = 0.2
@@ -102,8 +105,8 @@ class DescribedCandidates:
         cls, lake: Lake, scorer: ReferenceScorer, best: BestCandidates, scores: PairFloats
     ) -> "DescribedCandidates":
         """Describe the best candidates of each column; there must be some."""
-        clipped = np.clip(scores, -_MOST, _MOST)
-        probability = _probabilities(best.pairs.referring, clipped)
+        clipped = np.clip(scores, -MAX_SCORE, MAX_SCORE)
+        probability = normalise(best.pairs.referring, clipped)
         context = _describe_rivals(lake, best, clipped)
         context |= _describe_ends(lake, scorer.uniqueness, best.pairs)
         context |= _describe_tables(lake, best.pairs, probability)
@@ -136,11 +139,6 @@ def correct(
     return np.where(is_text, 0.0, trees(rows))
 
 
-def _probabilities(column: PairInts, scores: PairFloats) -> PairFloats:
-    odds = np.exp(scores)
-    return odds / (1 + np.bincount(column, odds)[column])
-
-
 def _describe_rivals(lake: Lake, best: BestCandidates, scores: PairFloats) -> _Features:
     """Describe what competes with each pair."""
     column, key = best.pairs.referring, best.pairs.referenced
@@ -149,7 +147,7 @@ def _describe_rivals(lake: Lake, best: BestCandidates, scores: PairFloats) -> _F
     at, found = find_among(numbers, number_pairs(key, column, count))
     first, second = np.sort(lake.table_of[np.stack([column, key])], axis=0)
     rival = _best_other(column, scores)
-    probability = _probabilities(column, scores)
+    probability = normalise(column, scores)
     return {
         "score": scores,
         "rival": rival,
@@ -207,6 +205,7 @@ def _describe_tables(lake: Lake, pairs: ReferenceCandidates, probability: PairFl
     titles = [_NUMBER.sub("", title.rpartition("/")[2]) for title in lake.titles]
     styles = np.array([_title_style(title) for title in titles], dtype=np.float64)
     spellings, keys = _describe_columns(lake, titles)
+    names = number_distinct(map(str.casefold, titles))[1]
     count = len(titles)
     likely = np.flatnonzero((probability > _LINKED) & (left != right))
     ends = left[likely], right[likely]
@@ -222,7 +221,7 @@ def _describe_tables(lake: Lake, pairs: ReferenceCandidates, probability: PairFl
         "keys_alike": keys[left] == keys[right],
         "key_is_id": keys[left] == _PLAIN,
         "other_key_is_id": keys[right] == _PLAIN,
-        "namesakes": np.log1p(_count_namesakes(titles)[right]),
+        "namesakes": np.log1p(np.bincount(names)[names][right]),
         "styles_around": _around(links, link, others, styles, left, right),
         "columns_around": _around(links, link, others, spellings, left, right),
         "linked_alike": np.log1p(row_products(links, links, left, right)),
@@ -247,13 +246,6 @@ def _around(
     total = (links @ described)[left] - link[:, None] * described[right]
     mean = total / np.maximum(others, _LINKED)[:, None]
     return np.where(others > _LINKED, _distance(mean, described[right]), -1.0)
-
-
-def _count_namesakes(titles: Sequence[str]) -> Int[np.ndarray, " table"]:
-    """For each table, count the tables of the same name, itself included."""
-    names = [title.casefold() for title in titles]
-    counts = Counter(names)
-    return np.array([counts[name] for name in names], dtype=np.int64)
 
 
 def _title_style(title: str) -> tuple[bool, ...]:

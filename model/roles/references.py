@@ -36,9 +36,11 @@ from datahub_hyperjoin.model.roles.context import (
 )
 from datahub_hyperjoin.model.roles.pair_scores import (
     DEFAULT_WEIGHTS,
+    MAX_SCORE,
     ReferenceScorer,
     ReferenceWeights,
     TablePairs,
+    normalise,
     score_references,
     split_pairs,
 )
@@ -65,8 +67,6 @@ _NEGLIGIBLE = 1e-3
 """References with a lower probability are ignored."""
 _SURE = 0.5
 """Minimum probability at which one key counts as referring to another key."""
-_MAX_SCORE = 30.0
-"""Greatest score, which keeps exponentials finite."""
 _APART_IN_FOLDER = 0.5
 """Share of the clue of groups that counts if two tables of different groups are in one of several
 folders or schemas. These tell databases apart, too."""
@@ -192,7 +192,7 @@ def weigh_candidates(
     scores += weights.catalog * connected
     scores += further
     if tables.elsewhere.any():
-        before = _normalise(candidates.referring, scores)
+        before = normalise(candidates.referring, scores)
         scores[tables.elsewhere] += weigh_leaving(before, tables.elsewhere)
     groups = _discount_other_groups(lake, candidates, tables, scores, weights)
     # Only now, since tables that share labels may well belong to one group.
@@ -202,7 +202,7 @@ def weigh_candidates(
     namesakes = follow_namesakes(lake, candidates, connected, scores, groups[0])
     for some in split_pairs(len(scores)):
         scores[some] += weights.namesake * namesakes.select(some).share
-    probability = _normalise(candidates.referring, scores)
+    probability = normalise(candidates.referring, scores)
     common = find_common_keys(lake, candidates, scores, probability, tables.elsewhere)
     del probability
     for some in split_pairs(len(scores)):
@@ -210,7 +210,7 @@ def weigh_candidates(
     del common
     if correct and best and len(best.at):
         scores[best.at] += correct(DescribedCandidates.of(lake, scorer, best, scores[best.at]))
-    probability = _normalise(candidates.referring, scores)
+    probability = normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability, namesakes)
 
 
@@ -222,7 +222,7 @@ def _discount_other_groups(
     weights: ReferenceWeights,
 ) -> Int[np.ndarray, "partition table"]:
     """Lower the scores of references between groups of tables, in place; return the groups."""
-    groups = group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
+    groups = group_tables(lake, candidates, tables, normalise(candidates.referring, scores))
     has_folders = len({*filter(None, lake.places)}) > 1
     for some in split_pairs(len(scores)):
         apart = np.not_equal(
@@ -248,24 +248,13 @@ def _leave_to_copies(
     unstated = ~stated[outdone]
     outdone, by = outdone[unstated], by[unstated]
     np.logaddexp.at(scores, by[by >= 0], scores[outdone[by >= 0]])
-    scores[outdone] = -_MAX_SCORE
+    scores[outdone] = -MAX_SCORE
 
 
 def _without_names(lake: Lake) -> Lake:
     """Return a copy of the lake in which all names are empty."""
     nameless = [replace(profile, id=replace(profile.id, path="")) for profile in lake.profiles]
     return replace(lake, profiles=tuple(nameless), titles=("",) * len(lake.titles))
-
-
-def _normalise(column: PairInts, scores: PairFloats) -> PairFloats:
-    """Convert the scores of each column's possible keys to probabilities."""
-    # In place, since there may be hundreds of pairs for each column.
-    odds = np.clip(scores, -_MAX_SCORE, _MAX_SCORE)
-    np.exp(odds, out=odds)
-    total = 1 + np.bincount(column, odds, minlength=int(column.max(initial=-1)) + 1)
-    for some in split_pairs(len(odds)):
-        odds[some] /= total[column[some]]
-    return odds
 
 
 NO_KEY = -1

@@ -5,7 +5,6 @@ on which the results are judged, besides the lakes for validation.
 """
 
 import argparse
-import hashlib
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -15,12 +14,12 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 from jaxtyping import Float
-from safetensors.numpy import save_file
 from tabulate import tabulate
 
 from benchmarks.reference_trees.examples import DOUBT, RIGHT, WRONG, Examples, collect
 from benchmarks.reference_trees.judge import Judgement, judge, probabilities
-from benchmarks.trees.fit import DEPTH, export
+from benchmarks.trees.fit import DEPTH, export, save
+from datahub_hyperjoin.model.roles.pair_scores import normalise
 from datahub_hyperjoin.model.roles.reference_trees import SHIPPED_TREES, correct
 from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
 
@@ -37,8 +36,8 @@ _LIKELY = 0.5
 final training: databases do not declare all of their keys."""
 _WITHIN = 0.4
 """Weight of an undeclared pair within one database, since it may be right all the same."""
-_MOST, _TINY = 30.0, 1e-6
-"""Greatest score whose odds are finite, and what keeps curvature and sums above 0."""
+_TINY = 1e-6
+"""What keeps curvature and sums above 0."""
 _PARAMETERS = {
     "learning_rate": 0.05,
     "max_depth": DEPTH,
@@ -95,8 +94,7 @@ def _fit(lakes: Sequence[Examples], seed: int) -> TreeEnsemble:
 
     def objective(scores: Scores, _: lightgbm.Dataset) -> tuple[Scores, Scores]:
         """Return the gradient and curvature of the loss: columns refer to one key or to none."""
-        odds = np.exp(np.clip(scores, -_MOST, _MOST))
-        p = odds / (1 + np.bincount(column, odds)[column])
+        p = normalise(column, scores)
         # Of several right keys of a column, any will do.
         share = np.where(right, p, 0.0)
         meant = share / np.maximum(np.bincount(column, share)[column], _TINY)
@@ -140,21 +138,6 @@ def report(lakes: Sequence[Examples], trees: TreeEnsemble) -> str:
     return tabulate(rows, headers=("lake", *Judgement._fields), floatfmt=".3f")
 
 
-def _save(trees: TreeEnsemble, path: Path, lakes: Sequence[Examples]) -> None:
-    names = ",".join(lake.name for lake in lakes)
-    arrays = {"threshold": trees.threshold, "value": trees.value}
-    save_file(
-        {"feature": trees.feature.astype(np.uint8), **arrays},
-        path,
-        metadata={
-            "lakes": str(len(lakes)),
-            "sha256": hashlib.sha256(names.encode()).hexdigest(),
-            # The trees know a feature by its position alone.
-            "features": "\n".join(lakes[0].features),
-        },
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train the trees, write them, and judge them."""
     parser = argparse.ArgumentParser(
@@ -169,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logger.setLevel(logging.INFO)
     lakes = read(lakes_of(chosen.school / "train"))
     trees = train(lakes, chosen.seed)
-    _save(trees, chosen.out, lakes)
+    save(trees, chosen.out, [lake.name for lake in lakes], lakes[0].features)
     judging = read([*chosen.lakes, *lakes_of(chosen.school / "validation")])
     logger.info("%s", report(judging, trees))
 

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from benchmarks.reference_trees.examples import DOUBT, RIGHT, WRONG, Examples
+from datahub_hyperjoin.model.roles.pair_scores import normalise
 
 _SURE = 0.5
 """Minimum probability of a reference that is written."""
@@ -28,8 +29,7 @@ class Judgement(NamedTuple):
 
 def probabilities(lake: Examples, scores: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
     """Return the probability of each pair; those of a column and of no reference add up to 1."""
-    odds = np.exp(np.clip(scores, -30, 30))
-    return odds / (1 + np.bincount(lake.column, odds, lake.columns)[lake.column])
+    return normalise(lake.column, scores)
 
 
 def judge(lake: Examples, corrections: Float[np.ndarray, " pair"]) -> Judgement:

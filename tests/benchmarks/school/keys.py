@@ -1,5 +1,6 @@
 """Change the keys of a database: running numbers, codes and words, and how they are called."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pandas as pd
@@ -26,14 +27,23 @@ def renumber(database: Database, random: Random, *, shuffled: bool = False) -> D
         random: Source of the first numbers.
         shuffled: Number in random order, so that two copies of one database do not agree.
     """
+    return _rewrite(
+        database, lambda columns: _numbers(database, columns, random, shuffled=shuffled)
+    )
+
+
+def _rewrite(
+    database: Database, write: Callable[[list[ColumnName]], Mapping[str, str]]
+) -> Database:
+    """Replace the values of all columns that lead to one key; none if `write` returns nothing."""
     tables = {name: frame.copy() for name, frame in database.tables.items()}
     for group in domains(database.references):
         if any(column.table.startswith(EXTERNAL) for column in group):
             continue
         columns = [column for column in group if database.has(column)]
-        numbers = _numbers(database, columns, random, shuffled=shuffled)
-        for table, column in columns:
-            tables[table][column] = tables[table][column].map(numbers)
+        if written := write(columns):
+            for table, column in columns:
+                tables[table][column] = tables[table][column].map(written)
     return replace(database, tables=tables)
 
 
@@ -55,21 +65,20 @@ def _numbers(
 
 def recode(database: Database, random: Random) -> Database:
     """Replace some keys with codes or words, also in the columns that refer to them."""
-    tables = {name: frame.copy() for name, frame in database.tables.items()}
-    for group in domains(database.references):
-        columns = [column for column in group if database.has(column)]
-        if any(one.table.startswith(EXTERNAL) for one in group) or random.random() >= _RECODED:
-            continue
-        cells = [tables[table][column] for table, column in columns]
+
+    def write(columns: list[ColumnName]) -> dict[str, str]:
+        if random.random() >= _RECODED:
+            return {}
+        cells = [database.tables[table][column] for table, column in columns]
         known = [value for value in pd.unique(pd.concat(cells)) if value != ""] if cells else []
         make = (document, letters)[int(random.integers(2))]
         texts = [*dict.fromkeys(make(4 * len(known), random))]
-        if len(texts) >= len(known):
-            drawn = random.permutation(len(texts))[: len(known)].tolist()
-            written = {"": "", **dict(zip(known, (texts[at] for at in drawn), strict=True))}
-            for table, column in columns:
-                tables[table][column] = tables[table][column].map(written)
-    return replace(database, tables=tables)
+        if len(texts) < len(known):
+            return {}
+        drawn = random.permutation(len(texts))[: len(known)].tolist()
+        return {"": "", **dict(zip(known, (texts[at] for at in drawn), strict=True))}
+
+    return _rewrite(database, write)
 
 
 def name_after_tables(database: Database, random: Random) -> Database:

@@ -5,17 +5,15 @@ for lakes whose values are not read.
 """
 
 import argparse
-import hashlib
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from benchmarks.measured_lakes import Guise, guise_file, measure_missing
 from benchmarks.trees.examples import Examples, average_precision, collect_examples
-from benchmarks.trees.fit import fit, score
+from benchmarks.trees.fit import fit, save, score
 from benchmarks.trees.name_examples import Known, collect_name_examples
 from datahub_hyperjoin.evaluate.run import EvaluationProgress, ProfiledLake
 from datahub_hyperjoin.model.ranking.pair_features import (
@@ -25,7 +23,6 @@ from datahub_hyperjoin.model.ranking.pair_features import (
     RISING_NAME_FEATURES,
 )
 from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED, SHIPPED_FOR_NAMES
-from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
 
 logger = logging.getLogger(__name__)
 
@@ -99,21 +96,6 @@ def lakes_of(folder: Path) -> list[Path]:
     ]
 
 
-def _save(trees: TreeEnsemble, path: Path, lakes: Sequence[Path], features: Sequence[str]) -> None:
-    names = ",".join(f"{lake.parent.name}/{lake.name}" for lake in lakes)
-    arrays = {"threshold": trees.threshold, "value": trees.value}
-    save_file(
-        {"feature": trees.feature.astype(np.uint8), **arrays},
-        path,
-        metadata={
-            "lakes": str(len(lakes)),
-            "sha256": hashlib.sha256(names.encode()).hexdigest(),
-            # The trees know a feature by its position alone.
-            "features": "\n".join(features),
-        },
-    )
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Train and write the trees, and compare them with the noisy-or on validation lakes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trees", description=__doc__)
@@ -136,7 +118,8 @@ def main(arguments: list[str] | None = None) -> None:
         share=_SHRINKAGE_BY_NAMES if by_names else _SHRINKAGE,
     )
     features = NAME_FEATURES if by_names else PAIR_FEATURES
-    _save(trees, chosen.out or (SHIPPED_FOR_NAMES if by_names else SHIPPED), lakes, features)
+    names = [f"{lake.parent.name}/{lake.name}" for lake in lakes]
+    save(trees, chosen.out or (SHIPPED_FOR_NAMES if by_names else SHIPPED), names, features)
     validation = list(examples(lakes_of(chosen.school / "validation"), cache))
     before = [
         average_precision(lake, 1 - (1 - lake.noisy_or) * (1 - lake.known)) for lake in validation

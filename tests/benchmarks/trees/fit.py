@@ -1,11 +1,15 @@
 """Fit gradient-boosted trees that correct the scores of the noisy-or model, and export them."""
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import lightgbm
 import numpy as np
 from jaxtyping import Float
+from safetensors.numpy import save_file
 
 from benchmarks.trees.examples import Examples, Lakes
 from datahub_hyperjoin.model.ranking.pair_features import (
@@ -118,3 +122,25 @@ def score(trees: TreeEnsemble, lake: Examples) -> Float[np.ndarray, " pair"]:
     """
     corrected = 1 / (1 + np.exp(-log_odds(lake.noisy_or) - trees(lake.rows)))
     return 1 - (1 - corrected) * (1 - lake.known)
+
+
+def save(trees: TreeEnsemble, path: Path, lakes: Sequence[str], features: Sequence[str]) -> None:
+    """Write trees to a file, with what they know of their lakes and features.
+
+    Args:
+        trees: The trees.
+        path: The file.
+        lakes: The names of the lakes that taught them.
+        features: The names of their inputs.
+    """
+    arrays = {"threshold": trees.threshold, "value": trees.value}
+    save_file(
+        {"feature": trees.feature.astype(np.uint8), **arrays},
+        path,
+        metadata={
+            "lakes": str(len(lakes)),
+            "sha256": hashlib.sha256(",".join(lakes).encode()).hexdigest(),
+            # The trees know a feature by its position alone.
+            "features": "\n".join(features),
+        },
+    )
