@@ -106,8 +106,9 @@ def collect_crosswalk_joins(
         for bridge, evidence in bridged.items()
         for left, right in [bridge.steps]
         for own in [direct.get(bridge.pair)]
-        # Without evidence for both steps, a join is not verified.
-        if left in direct and right in direct
+        # A pair may be measured only since one column may refer to the other. Without evidence for
+        # both steps, a join is not verified.
+        if bridge.pair in scores and left in direct and right in direct
         if own is None or _adds_to(own, evidence)
     ]
     return tuple(

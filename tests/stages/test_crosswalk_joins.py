@@ -216,3 +216,9 @@ def test_columns_that_share_values_need_no_crosswalk(own: Evidence | None, offer
     ranked = [Suggestion(query=BEER, candidate=PRODUCT, rank=1, joinability=0.9)]
     found = collect_crosswalk_joins(ranked, direct, {bridge: evidence_of(0.9)}, min_containment=0.1)
     assert bool(found) is offered
+
+
+def test_a_pair_that_only_a_reference_proposed_has_no_crosswalk() -> None:
+    bridge = Bridge(BEER, column("articles.article"), column("articles.label"), PRODUCT)
+    direct = dict.fromkeys(bridge.steps, evidence_of(1.0))
+    assert not collect_crosswalk_joins((), direct, {bridge: evidence_of(0.9)}, min_containment=0.1)
