@@ -7,6 +7,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.explain.clues import ClueExplanation, WatchedTrees
 from datahub_hyperjoin.explain.errors import SameColumnError, UnknownColumnError
 from datahub_hyperjoin.find import LakeComparison
 from datahub_hyperjoin.graphql.find import find_near
@@ -247,6 +248,14 @@ def explain_column(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RivalKey:
+    """Another key that a column may refer to."""
+
+    key: ColumnId
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceExplanation:
     """A column's probable reference to a key, and the probability of that reference.
 
@@ -260,6 +269,12 @@ class ReferenceExplanation:
     namesakes: KnownNamesakes | None = None
     """The known references of other columns with the same name. None if no other column is known to
     refer to this key, or if the catalog confirms the column's own reference."""
+
+    clues: tuple[ClueExplanation, ...] = ()
+    """The clues that weigh most, strongest first; empty where no values were compared."""
+
+    rivals: tuple[RivalKey, ...] = ()
+    """The best other keys, most probable first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,15 +334,16 @@ def explain_pair(
             or next(early, "")
             or find_objection(index, comparison.ranked, confirmed, facts, config.ranking, pair)
         )
-    relations, repeated = decide_with_repeated(index, confirmed)
+    trees = WatchedTrees()
+    relations, repeated = decide_with_repeated(index, confirmed, trees)
     return PairExplanation(
         columns=columns,
         catalog=catalog,
         signals=_explain_signals(ranker, one, other),
         ranks=ranks,
         evidence=evidence if evidence is None or pair[0] == left.id else evidence.reversed,
-        references=_describe(index, relations, facts, asked),
-        repeated=_describe(index, repeated, facts, asked, between=True),
+        references=_describe(index, relations, facts, asked, trees),
+        repeated=_describe(index, repeated, facts, asked, trees, between=True),
         join=join,
         objection=objection,
     )
@@ -338,6 +354,7 @@ def _describe(
     relations: Relations,
     facts: CatalogFacts,
     columns: Pair,
+    trees: WatchedTrees,
     *,
     between: bool = False,
 ) -> tuple[ReferenceExplanation, ...]:
@@ -353,6 +370,11 @@ def _describe(
             namesakes=None
             if facts.of(pair_of(ids[number], ids[key])).is_confirmed
             else relations.namesakes_of(number),
+            clues=trees.explain(number, key),
+            rivals=tuple(
+                RivalKey(key=ids[other], probability=likely)
+                for other, likely in trees.rivals(number, key)
+            ),
         )
         for number, key in zip(numbers, relations.key[numbers].tolist(), strict=True)
         if key in numbers or (key != NO_KEY and not between)

@@ -67,7 +67,10 @@ def _decisive(pair: PairExplanation) -> str:
         return "the probability of the reference"
     if join and join.role is Role.SIBLING:
         return "the probability that both columns refer to the same key"
-    return "the better of the ranking's two scores, as no reference decides"
+    return (
+        "the better of the ranking's two scores, and less where few values are equal among tables "
+        "that refer to others"
+    )
 
 
 def _role(join: Join) -> str:
@@ -94,6 +97,12 @@ def _facts(pair: PairExplanation) -> Iterator[str]:
             f"Reference: {reference.column} → {reference.key} with a probability of "
             f"{reference.probability:.2f}"
         )
+        if reference.clues:
+            decided = (f"{clue.name} {clue.log_odds:+.1f}" for clue in reference.clues)
+            yield f"  Clues that weigh most, in log-odds: {'; '.join(decided)}"
+        if reference.rivals:
+            others = (f"{rival.key} {rival.probability:.2f}" for rival in reference.rivals)
+            yield f"  Other keys: {', '.join(others)}"
         if reference.namesakes:
             known = reference.namesakes.describe(reference.column, reference.key)
             yield f"Columns of the same name: {known}"

@@ -24,7 +24,9 @@ from datahub_hyperjoin.joins import (
     sort_joins,
 )
 from datahub_hyperjoin.model.config import RankingConfig
+from datahub_hyperjoin.model.domains import DomainOdds, DomainWeights
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.roles.reference_trees import Correction, correct_by_trees
 from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
 from datahub_hyperjoin.model.roles.words import endings
 from datahub_hyperjoin.model.signals.names import meaningful_words
@@ -92,10 +94,10 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 
 
 def decide_with_repeated(
-    index: LakeIndex, evidence: Mapping[Pair, Evidence]
+    index: LakeIndex, evidence: Mapping[Pair, Evidence], correct: Correction
 ) -> tuple[Relations, Relations]:
     """Decide like `decide_relations`, and also return the references that were dropped."""
-    references, refuted = _measure_references(index, evidence)
+    references, refuted = _measure_references(index, evidence, correct)
     count = len(index.lake)
     likely = Relations.from_references(references, count)
     ends = zip(range(count), likely.key.tolist(), strict=True)
@@ -105,7 +107,7 @@ def decide_with_repeated(
 
 
 def _measure_references(
-    index: LakeIndex, evidence: Mapping[Pair, Evidence]
+    index: LakeIndex, evidence: Mapping[Pair, Evidence], correct: Correction = correct_by_trees
 ) -> tuple[References, set[tuple[int, int]]]:
     """Weigh all references by measured evidence, and also return the refuted references."""
     number = index.lake.index_of
@@ -119,7 +121,7 @@ def _measure_references(
                 measured[ends] = seen.left_containment
                 if _repeats_key(seen):
                     refuted.add(ends)
-    return index.find_references(measured), refuted
+    return index.find_references(measured, correct), refuted
 
 
 def _repeats_key(evidence: Evidence) -> bool:
@@ -139,8 +141,7 @@ def _without(references: References, refuted: Collection[tuple[int, int]]) -> Re
 def joinability_of(*references: float, ranked: float = 0.0) -> float:
     """Return the probability that a person would accept a join in its role."""
     # All references that the role states must hold, and they are taken for independent: one of a
-    # reference, both of siblings. Where none is known, as in one domain or for what the catalog
-    # states, the calibrated score of the ranking is this probability.
+    # reference, both of siblings. Where the catalog states a join, the ranking's score is all.
     return float(prod(references)) if references else ranked
 
 
@@ -150,11 +151,11 @@ def decide_joins(
     evidence: Mapping[Pair, Evidence],
     facts: CatalogFacts,
     config: RankingConfig,
+    weights: DomainWeights = DomainWeights(),  # noqa: B008 - it never changes
 ) -> tuple[Join, ...]:
     """Decide which verified pairs are joins, and choose the role of each join."""
-    scores = best_scores(ranked)
-    decisions = _Decisions.of(index, evidence, facts, config)
-    joins = [decisions.join(pair, scores.get(pair), both) for pair, both in evidence.items()]
+    decisions = _Decisions.of(index, ranked, evidence, facts, config, weights)
+    joins = [decisions.join(pair, both) for pair, both in evidence.items()]
     return tuple(sort_joins(filter(None, joins)))
 
 
@@ -167,8 +168,8 @@ def find_objection(
     pair: Pair,
 ) -> str:
     """Return the reason why a verified pair is not a join; empty if it is a join."""
-    decisions = _Decisions.of(index, evidence, facts, config)
-    return decisions.find_objection(pair, best_scores(ranked).get(pair), evidence[pair])
+    decisions = _Decisions.of(index, ranked, evidence, facts, config)
+    return decisions.find_objection(pair, evidence[pair])
 
 
 @dataclass(frozen=True)
@@ -179,18 +180,39 @@ class _Decisions:
     relations: Relations
     facts: CatalogFacts
     min_joinability: float
+    scores: Mapping[Pair, float]
+    """Scores of the pairs that the ranking suggests."""
+
+    domains: Mapping[Pair, float]
+    """Probabilities that the columns of these pairs share a domain."""
 
     @classmethod
     def of(
         cls,
         index: LakeIndex,
+        ranked: Iterable[Suggestion],
         evidence: Mapping[Pair, Evidence],
         facts: CatalogFacts,
         config: RankingConfig,
+        weights: DomainWeights = DomainWeights(),  # noqa: B008 - it never changes
     ) -> "_Decisions":
-        return cls(index, decide_relations(index, evidence), facts, config.min_joinability)
+        relations, best = decide_relations(index, evidence), best_scores(ranked)
+        scores = {pair: best[pair] for pair in evidence if pair in best}
+        domains = scores
+        if index.roles:
+            number = index.lake.index_of
+            left, right = (np.array([number[p[side]] for p in scores], int) for side in (0, 1))
+            shared = [evidence[pair].shared for pair in scores]
+            described = DomainOdds(index.lake, relations).describe(
+                left, right, np.array([*scores.values()]), shared
+            )
+            # Many equal values are no better than the ranking knows: codes of three letters share
+            # thousands by chance.
+            by_context = weights.weigh(described).tolist()
+            domains = dict(zip(scores, map(min, scores.values(), by_context), strict=True))
+        return cls(index, relations, facts, config.min_joinability, scores, domains)
 
-    def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
+    def join(self, pair: Pair, evidence: Evidence) -> Join | None:
         """Convert a pair to a join in the most useful role; None if the pair is not a join."""
         catalog = self.facts.of(pair)
         if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
@@ -198,7 +220,7 @@ class _Decisions:
         join = Join(
             left=pair[0],
             right=pair[1],
-            joinability=joinability_of(ranked=score or 0.0),
+            joinability=joinability_of(ranked=self.scores.get(pair, 0.0)),
             evidence=evidence,
             catalog=catalog,
         )
@@ -208,26 +230,28 @@ class _Decisions:
         is_meant = target is None or (likely is not None and likely.referenced == target)
         if likely and is_meant and likely.joinability >= self.min_joinability:
             return likely
-        if score is None:
+        if pair not in self.scores:
             return None
         if catalog.is_confirmed:
             return self._as_stated(join, target)
-        objection = "" if catalog.queries else self._object_to_domain(*ends, evidence)
-        return None if objection else join
+        if catalog.queries or not self.index.roles:
+            return join
+        objection = self._object_to_domain(*ends, evidence, self.domains[pair])
+        return None if objection else replace(join, joinability=self.domains[pair])
 
-    def find_objection(self, pair: Pair, score: float | None, evidence: Evidence) -> str:
+    def find_objection(self, pair: Pair, evidence: Evidence) -> str:
         """Return the reason why a pair is not a join; empty if it is a join."""
-        if self.join(pair, score, evidence):
+        if self.join(pair, evidence):
             return ""
         if self.facts.of(pair).verdict is Verdict.REJECTED:
             return "people rejected it"
         ends = [np.array([self.index.lake.index_of[column]]) for column in pair]
         if self.index.are_apart(*ends).any():
             return "one of them is in a copy of a table, and other tables join the one near to them"
-        if score is None:
+        if pair not in self.scores:
             return "neither column surely refers to the other, and the ranking does not suggest it"
         left, right = (self.index.lake.index_of[column] for column in pair)
-        return self._object_to_domain(left, right, evidence)
+        return self._object_to_domain(left, right, evidence, self.domains[pair])
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
         """Set a join's role from the references of its columns; return None if no role follows."""
@@ -275,17 +299,24 @@ class _Decisions:
         titles = lake.title_spellings[lake.table_of[key]]
         return lake.standing[column] == 0 or titles.isdisjoint(endings(words))
 
-    def _object_to_domain(self, left: int, right: int, evidence: Evidence) -> str:
+    def _object_to_domain(
+        self, left: int, right: int, evidence: Evidence, probability: float
+    ) -> str:
         """Return the reason why two columns share no domain; empty if they may share one."""
-        if not self.index.roles:
-            return ""
         density = self.index.lake.density
         if max(density[left], density[right]) > _MAX_DENSITY:
             return (
                 "its numbers fill their range without gaps, so that they are in every such column, "
                 "and neither column surely refers to the other"
             )
-        return self._find_nearby_key(left, right) or self._find_flag(left, right, evidence)
+        objection = self._find_nearby_key(left, right) or self._find_flag(left, right, evidence)
+        if objection or probability >= self.min_joinability:
+            return objection
+        return (
+            "neither column surely refers to the other, and for tables with as many references, "
+            f"{evidence.shared:,} equal values mean one domain with a probability of "
+            f"{probability:.2f}, below `model.ranking.min_joinability` {self.min_joinability:g}"
+        )
 
     def _find_nearby_key(self, left: int, right: int) -> str:
         """Object to columns of one folder or schema of which one refers to a key there."""

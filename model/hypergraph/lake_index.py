@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.reference.entities import EntityOverlap
 from datahub_hyperjoin.model.roles.candidates import Containments, compare_with_own_keys
 from datahub_hyperjoin.model.roles.named_references import find_named_references
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
-from datahub_hyperjoin.model.roles.reference_trees import correct_by_trees
+from datahub_hyperjoin.model.roles.reference_trees import Correction, correct_by_trees
 from datahub_hyperjoin.model.roles.references import References, Relations, find_references
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.copies import Copies
@@ -112,9 +112,14 @@ class LakeIndex:
         apart = self.are_apart(*ends.T)
         return {pair: found[pair] for pair, no in zip(found, apart, strict=True) if not no}
 
-    def find_references(self, measured: Containments) -> References:
-        """Find the probable references from columns to keys."""
-        # `measured` is the containment of directed pairs on all rows, where it is known.
+    def find_references(
+        self, measured: Containments, correct: Correction = correct_by_trees
+    ) -> References:
+        """Find the probable references from columns to keys.
+
+        `measured` is the containment of directed pairs on all rows, where it is known. `correct`
+        corrects the scores of the best candidates, where names and values are read.
+        """
         if not self.roles:
             return References.empty()
         if not self.features.values:
@@ -123,7 +128,7 @@ class LakeIndex:
         read = (self.lake, self.overlap, self.priors, known)
         if not self.features.names:
             return find_references(*read, DEFAULT_WEIGHTS.without_names())
-        return find_references(*read, correct=correct_by_trees)
+        return find_references(*read, correct=correct)
 
 
 def _are_apart(copies: Copies | None, priors: CatalogPriors, left: Ints, right: Ints) -> Masks:

@@ -28,7 +28,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people = [f"{name}{at:03}" for at in range(60) for name in ("ada", "bob")]
     seasons = [(team, year) for team in TABLES for year in SEASONS]
     frames = {
-        "teams": pd.DataFrame({"team": TABLES, "town": [f"Town {at % 7}" for at in range(24)]}),
+        "teams": pd.DataFrame({"team": TABLES}),
         "people": pd.DataFrame({"person": people, "born": [1950 + at % 50 for at in range(120)]}),
         "passports": pd.DataFrame(
             {"person": people, "issued": [2000 + at % 9 for at in range(120)]}
@@ -51,9 +51,11 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "injuries": pd.DataFrame(
             {
                 "person": [people[at * 7 % 120] for at in range(300)],
-                "town": [f"Town {at % 7}" for at in range(300)],
             }
         ),
+        # Tables without references.
+        "hotels": pd.DataFrame({"town": [f"Town {at % 80}" for at in range(160)]}),
+        "halls": pd.DataFrame({"place": [f"Town {at % 90}" for at in range(180)]}),
     }
     for name, frame in frames.items():
         frame.to_csv(lake / f"{name}.csv", index=False)

@@ -114,7 +114,7 @@ def test_a_score_is_followed_from_the_signals_to_the_joinability(shop: Run) -> N
         each for each in shop.comparison.ranked if (str(each.query), str(each.candidate)) == DOMAIN
     )
     assert forward.joinability == pytest.approx(ranked.joinability)
-    assert "as no reference decides" in describe_pair(shop.pair(*DOMAIN))
+    assert "the better of the ranking's two scores, and less" in describe_pair(shop.pair(*DOMAIN))
 
 
 def test_a_decision_moves_the_score_of_its_pair() -> None:

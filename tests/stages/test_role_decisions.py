@@ -1,5 +1,6 @@
 """Test how verified pairs become joins with a role and a direction."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -8,9 +9,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, KnownNamesakes, Role, Verdict
+from datahub_hyperjoin.joins import (
+    Cardinality,
+    CatalogEvidence,
+    KnownNamesakes,
+    Role,
+    Suggestion,
+    Verdict,
+)
 from datahub_hyperjoin.model.config import FeatureConfig, RankingConfig
-from datahub_hyperjoin.stages.role_decisions import decide_relations
+from datahub_hyperjoin.stages.role_decisions import decide_relations, find_objection
 from datahub_hyperjoin.value_forms import ValueForm
 from lakes.deciding import (
     BOOKS,
@@ -117,6 +125,33 @@ def test_columns_without_a_key_share_a_domain() -> None:
     assert decide(TOWNS, unranked=frozenset([pair(*DOMAIN)])) == {}
 
 
+def test_few_values_among_tables_that_refer_to_each_other_are_no_domain() -> None:
+    lists: Tables = {f"list{n}": {"id": numbers(n * 100, n * 100 + 60)} for n in range(1, 7)}
+    notes: Tables = {
+        f"note{n}": {f"list{n}_id": draw(numbers(n * 100, n * 100 + 60), 90)} for n in range(1, 7)
+    }
+    states = ["new", "open", "late", "done"]
+    notes["note1"]["state"] = draw(states, 90, 1)
+    notes["note2"]["progress"] = draw(states, 90, 2)
+    alone = {name: {"state": draw(states, 90, at)} for at, name in enumerate(("jobs", "bugs"))}
+    ends = ("note1.state", "note2.progress")
+    evidence = changed(notes, ends, rows=100)  # few enough that it is no flag
+    assert ends not in decide({**lists, **notes}, evidence=evidence)
+    objection = find_objection(
+        index_of({**lists, **notes}),
+        [Suggestion(query=column(ends[0]), candidate=column(ends[1]), rank=1, joinability=SCORE)],
+        evidence,
+        CatalogFacts(),
+        RankingConfig(),
+        pair(*ends),
+    )
+    assert re.search(
+        r"4 equal values mean one domain with a probability of 0\.0\d, below", objection
+    )
+    ends = ("bugs.state", "jobs.state")
+    assert ends in decide(alone, evidence=changed(alone, ends, rows=100))
+
+
 @pytest.mark.parametrize(("folder", "expected"), [("", False), ("japan/", True)])
 def test_a_column_that_refers_to_a_key_shares_a_domain_only_with_other_folders(
     folder: str, *, expected: bool
@@ -208,8 +243,7 @@ def test_an_improbable_role_is_none() -> None:
     likely = decide(BOOKS)[VISIT]
     assert likely.role is Role.REFERENCE
     ranking = RankingConfig(min_joinability=likely.joinability + 1e-9)
-    [join] = decide(BOOKS, config=replace(CONFIG, ranking=ranking)).values()
-    assert (join.role, join.joinability) == (Role.SAME_DOMAIN, SCORE)
+    assert decide(BOOKS, config=replace(CONFIG, ranking=ranking)) == {}
 
 
 def test_names_that_are_not_read_decide_nothing() -> None:

@@ -3,10 +3,11 @@
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
@@ -33,9 +34,10 @@ doubt: databases do not declare all of their keys."""
 _SPEAKING = 0.5
 """Least containment at which texts that a key of another database holds are in doubt."""
 
-_Name = tuple[str, str]
+Name = tuple[str, str]
 """The table and the name of a column."""
 
+_Column = TypeVar("_Column", bound=Hashable)
 _Pairs = Int[np.ndarray, " pair"]
 
 
@@ -74,8 +76,8 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class _Truth:
-    """What the files of a lake say about its columns."""
+class Truth:
+    """What the files of a labelled lake say about its columns."""
 
     folder: Path
 
@@ -86,7 +88,7 @@ class _Truth:
         with path.open(encoding="utf-8", newline="") as file:
             return [*csv.DictReader(file)]
 
-    def _references(self, name: str) -> set[tuple[_Name, _Name]]:
+    def _references(self, name: str) -> set[tuple[Name, Name]]:
         return {
             ((row["from_table"], row["from_column"]), (row["to_table"], row["to_column"]))
             for row in self._rows(name)
@@ -94,18 +96,18 @@ class _Truth:
         }
 
     @cached_property
-    def asked(self) -> set[tuple[_Name, _Name]]:
+    def asked(self) -> set[tuple[Name, Name]]:
         """The declared references that share values."""
         return self._references("references")
 
     @cached_property
-    def right(self) -> set[tuple[_Name, _Name]]:
+    def right(self) -> set[tuple[Name, Name]]:
         """All references, also undeclared ones that are known."""
         files = ("references", "declared", "declared_all", "undeclared")
         return set().union(*map(self._references, files))
 
     @cached_property
-    def queries(self) -> set[_Name] | None:
+    def queries(self) -> set[Name] | None:
         """The columns of which all partners are known; None if they are known of all."""
         if self.is_incomplete or self._rows("declared_all"):
             return None
@@ -117,12 +119,43 @@ class _Truth:
         return bool(self._rows("declared"))
 
     @cached_property
-    def groups(self) -> Mapping[_Name, set[str]]:
+    def groups(self) -> Mapping[Name, set[str]]:
         """The groups of each column in which an undeclared reference is in doubt."""
-        groups: defaultdict[_Name, set[str]] = defaultdict(set)
+        groups: defaultdict[Name, set[str]] = defaultdict(set)
         for row in self._rows("neutral"):
             groups[row["table"], row["column"]].add(row["group"])
         return groups
+
+    @cached_property
+    def _joined(self) -> set[frozenset[Name]]:
+        return {
+            frozenset(
+                (
+                    (row["query_table"], row["query_column"]),
+                    (row["candidate_table"], row["candidate_column"]),
+                )
+            )
+            for row in self._rows("ground_truth")
+        }
+
+    @cached_property
+    def _keys(self) -> Mapping[Name, set[Name]]:
+        return follow(self.right)
+
+    def label_domain(self, left: Name, right: Name) -> int:
+        """Return whether two columns hold the same: RIGHT, WRONG or DOUBT.
+
+        They do if they lead to one key, or if the lake says so.
+        """
+        keys = [{name, *self._keys.get(name, ())} for name in (left, right)]
+        if frozenset((left, right)) in self._joined or keys[0] & keys[1]:
+            return RIGHT
+        is_judged = self.queries is None or left in self.queries or right in self.queries
+        return DOUBT if self.are_neutral(left, right) or not is_judged else WRONG
+
+    def are_neutral(self, left: Name, right: Name) -> bool:
+        """Return whether an undeclared reference between two columns is neither right nor wrong."""
+        return bool(self.groups.get(left, set()) & self.groups.get(right, set()))
 
     @cached_property
     def databases(self) -> Mapping[str, str]:
@@ -148,10 +181,10 @@ def collect(folder: Path) -> Examples | None:
 
     find_references(index.lake, index.overlap, index.priors, index.within_tables, correct=record)
     names = [(column.table.name.removesuffix(".csv"), column.path) for column in index.lake.ids]
-    return _label(_Truth(folder), found[0], names) if found else None
+    return _label(Truth(folder), found[0], names) if found else None
 
 
-def _label(truth: _Truth, described: DescribedCandidates, names: Sequence[_Name]) -> Examples:
+def _label(truth: Truth, described: DescribedCandidates, names: Sequence[Name]) -> Examples:
     number = {name: at for at, name in enumerate(names)}
     right, asked = (
         {(number[a], number[b]) for a, b in some if a in number and b in number and a != b}
@@ -194,23 +227,23 @@ def _label(truth: _Truth, described: DescribedCandidates, names: Sequence[_Name]
 
 
 def _find_doubt(
-    truth: _Truth,
-    names: Sequence[_Name],
+    truth: Truth,
+    names: Sequence[Name],
     pairs: Iterable[tuple[int, int]],
     right: set[tuple[int, int]],
 ) -> Bool[np.ndarray, " pair"]:
     """Mark references the other way round or over other keys, and those of one neutral group."""
-    above = _follow(right)
+    above = follow(right)
 
     def is_doubtful(column: int, key: int) -> bool:
-        shared = truth.groups.get(names[column], set()) & truth.groups.get(names[key], set())
-        return key in above.get(column, ()) or column in above.get(key, ()) or bool(shared)
+        is_neutral = truth.are_neutral(names[column], names[key])
+        return key in above.get(column, ()) or column in above.get(key, ()) or is_neutral
 
     return np.array([is_doubtful(*pair) for pair in pairs], dtype=bool)
 
 
 def _find_copies(
-    names: Sequence[_Name], pairs: Iterable[tuple[int, int]], right: set[tuple[int, int]]
+    names: Sequence[Name], pairs: Iterable[tuple[int, int]], right: set[tuple[int, int]]
 ) -> Bool[np.ndarray, " pair"]:
     """Mark references to the key's copy in another copy of the database, and copies of one column.
 
@@ -225,19 +258,19 @@ def _find_copies(
     return np.array(marks, dtype=bool)
 
 
-def _follow(right: Iterable[tuple[int, int]]) -> Mapping[int, set[int]]:
+def follow(right: Iterable[tuple[_Column, _Column]]) -> Mapping[_Column, set[_Column]]:
     """Return the keys that each column leads to, directly or over other keys."""
-    keys: defaultdict[int, set[int]] = defaultdict(set)
+    keys: defaultdict[_Column, set[_Column]] = defaultdict(set)
     for column, key in right:
         keys[column].add(key)
     above = {}
-    for column in [*keys]:
-        seen, left = set[int](), [column]
+    for start in [*keys]:
+        seen, left = set[_Column](), [start]
         while left:
             for key in keys.get(left.pop(), set()) - seen:
                 seen.add(key)
                 left.append(key)
-        above[column] = seen
+        above[start] = seen
     return above
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from benchmarks.reference_trees.examples import DOUBT, RIGHT, WRONG, Examples
 from datahub_hyperjoin.model.roles.pair_scores import normalise
@@ -53,17 +53,21 @@ def judge(lake: Examples, corrections: Float[np.ndarray, " pair"]) -> Judgement:
     precision = right / max(right + len(wrong), 1)
     recall = len(asked & {*written}) / max(len(asked), 1)
     f1 = 2 * precision * recall / max(precision + recall, 1e-9)
-    return Judgement(precision, recall, f1, _calibration_error(lake, p), _log_loss(lake, p))
+    return Judgement(precision, recall, f1, _calibration_error_of(lake, p), _log_loss(lake, p))
 
 
-def _calibration_error(lake: Examples, p: Float[np.ndarray, " pair"]) -> float:
+def _calibration_error_of(lake: Examples, p: Float[np.ndarray, " pair"]) -> float:
     best = np.zeros(lake.columns)
     known = lake.is_judged & (lake.labels != DOUBT)
     np.maximum.at(best, lake.column[known], p[known])
     chosen = known & (p == best[lake.column])
-    place = np.minimum((p[chosen] * _BINS).astype(int), _BINS - 1)
-    off = p[chosen] - (lake.labels[chosen] == RIGHT)
-    return float(np.abs(np.bincount(place, off, _BINS)).sum() / max(chosen.sum(), 1))
+    return calibration_error(p[chosen], lake.labels[chosen] == RIGHT)
+
+
+def calibration_error(p: Float[np.ndarray, " pair"], right: Bool[np.ndarray, " pair"]) -> float:
+    """Return the expected calibration error of some probabilities."""
+    place = np.minimum((p * _BINS).astype(int), _BINS - 1)
+    return float(np.abs(np.bincount(place, p - right, _BINS)).sum() / max(len(p), 1))
 
 
 def _log_loss(lake: Examples, p: Float[np.ndarray, " pair"]) -> float:
