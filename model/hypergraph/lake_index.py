@@ -22,7 +22,7 @@ from datahub_hyperjoin.model.signals.copies import Copies
 from datahub_hyperjoin.model.signals.crosswalks import CrosswalkOverlap, find_crosswalks
 from datahub_hyperjoin.model.signals.names import NameSimilarity, qualify
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, add_form_overlap, measure_overlap
-from datahub_hyperjoin.model.signals.pairs import Ints, KeyInts, Masks
+from datahub_hyperjoin.model.signals.pairs import ColumnMask, Floats, Ints, KeyInts, Masks
 from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.visible import logger_of
 
@@ -111,6 +111,22 @@ class LakeIndex:
         ends = np.array([*found], dtype=np.int64).reshape(-1, 2)
         apart = self.are_apart(*ends.T)
         return {pair: found[pair] for pair, no in zip(found, apart, strict=True) if not no}
+
+    def may_share(self, left: Ints, right: Ints, shared: Floats) -> Masks:
+        """Mark the pairs that share values or may do so; `shared` is the number that is known."""
+        # Of pairs without values in common, only some are known to have none.
+        ends = np.stack([left, right])
+        return (shared > 0) | ~self._is_whole[ends].all(axis=0) | self._is_cut[ends].all(axis=0)
+
+    @cached_property
+    def _is_whole(self) -> ColumnMask:
+        """The columns whose sketches hold all of their values."""
+        return self.lake.mask(lambda profile: not profile.distinct_is_estimated)
+
+    @cached_property
+    def _is_cut(self) -> ColumnMask:
+        """The columns of whose partners some were left out."""
+        return self.overlap.least_chance > 0
 
     def find_references(
         self, measured: Containments, correct: Correction = correct_by_trees

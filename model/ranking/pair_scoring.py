@@ -217,10 +217,11 @@ class NoisyOrScorer(PairScorer):
         density, is_text, place = index.lake.density, index.lake.is_text, index.lake.place_of
         at = overlap.locate(first, second)
         back = overlap.reverse_at(at)
+        shared = values_at(overlap.shared, at)
         return PairSignals(
             containment=overlap.either_way_at(at, back),
             containment_in_right=values_at(overlap.beyond_chance, at),
-            shared_weight=weigh_shared(values_at(overlap.shared, at)),
+            shared_weight=weigh_shared(shared),
             ochiai=overlap.ochiai_at(at, back),
             cells=index.cells.between(left, right),
             names=index.names.of(first, second),
@@ -231,7 +232,9 @@ class NoisyOrScorer(PairScorer):
             same_form=index.entities.same_form(first, second),
             crosswalk=index.crosswalks.pairs.of(first, second),
             related=np.where(
-                is_text[first] & is_text[second], 0.0, index.relations.between(first, second)
+                is_text[first] & is_text[second],
+                0.0,
+                index.relations.between(first, second, index.may_share(first, second, shared)),
             ),
             catalog=index.priors.join_probability.of(first, second),
             text=is_text[first] & is_text[second],

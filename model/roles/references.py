@@ -55,6 +55,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     Floats,
     Ints,
+    Masks,
     PairFloats,
     PairInts,
     PairMask,
@@ -301,12 +302,15 @@ class Relations:
         """Return the columns that refer to a given key, most probable first."""
         return self._referring[slice(*np.searchsorted(self._keys, [key, key + 1]))]
 
-    def between(self, left: Ints, right: Ints) -> Floats:
-        """For each pair, return the probability that its columns are related by references."""
+    def between(self, left: Ints, right: Ints, shares: Masks | bool = True) -> Floats:  # noqa: FBT001, FBT002 - of each pair
+        """For each pair, return the probability that its columns are related by references.
+
+        Two columns that refer to one key are related where they share values, which `shares` marks.
+        """
         first, second = self.probability[left], self.probability[right]
         forward = np.where(self.key[left] == right, first, 0.0)
         backward = np.where(self.key[right] == left, second, 0.0)
-        siblings = np.where(self.key[left] == self.key[right], first * second, 0.0)
+        siblings = np.where((self.key[left] == self.key[right]) & shares, first * second, 0.0)
         return np.maximum(np.maximum(forward, backward), siblings)
 
 

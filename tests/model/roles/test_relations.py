@@ -21,9 +21,9 @@ def relations_of(keyed: list[tuple[int, float]]) -> Relations:
     return Relations(key, np.array(likely))
 
 
-def relate(relations: Relations, one: int, other: int) -> float:
+def relate(relations: Relations, one: int, other: int, *, shares: bool = True) -> float:
     key, likely = relations.key.tolist(), relations.probability.tolist()
-    are_siblings = key[one] == key[other] != NO_KEY
+    are_siblings = key[one] == key[other] != NO_KEY and shares
     siblings = likely[one] * likely[other] if are_siblings else 0.0
     forward = likely[one] if key[one] == other else 0.0
     backward = likely[other] if key[other] == one else 0.0
@@ -40,6 +40,12 @@ def test_a_pair_is_related_by_a_reference_or_by_a_common_key(
         [relate(relations, one, other) for other in range(COLUMNS)] for one in range(COLUMNS)
     ]
     assert relations.between(left, right).tolist() == expected
+    shares = (left + right) % 3 > 0
+    expected = [
+        [relate(relations, *ends, shares=bool(shares[ends])) for ends in zip(*row, strict=True)]
+        for row in zip(left.tolist(), right.tolist(), strict=True)
+    ]
+    assert relations.between(left, right, shares).tolist() == expected
 
 
 @given(keys)
