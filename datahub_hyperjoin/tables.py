@@ -232,7 +232,8 @@ class ColumnProfile:
     nulls: int = 0
     """Number of rows without a value; empty strings are nulls."""
     distinct: int = 0
-    """Number of distinct values in normal form: exact up to the sketch's size, then an estimate."""
+    """Number of distinct values in normal form: exact up to the sketch's size, then an estimate, or
+    all if no value of the sample repeats."""
     sketch: bytes = b""
     """The k smallest 64-bit hashes of the normal forms, ascending, as little-endian uint64."""
     sample: Sequence[str] = ()

@@ -1,6 +1,7 @@
 """Build column profiles from aggregates."""
 
 import itertools
+import math
 import re
 import string
 import unicodedata
@@ -33,6 +34,8 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths,
 from datahub_hyperjoin.value_forms import Notation
 from datahub_hyperjoin.written_in import canonical_form
 
+_ERRORS = 3
+"""Number of standard errors by which the estimated distinct values of a key are at most too few."""
 _LONGEST = 40
 _DAY = re.compile(r"(?i:date|datum|fecha|(?<![a-z])(?:day|dt|on|at))$|[a-z](?:Day|On|At)$")
 """Names of columns whose numbers may be days."""
@@ -209,12 +212,9 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             type=_type_of(id_.path, aggregate, notation, sample_text),
             rows=aggregate.rows,
             nulls=aggregate.nulls,
-            # The estimate may exceed the number of rows that have a value.
             distinct=aggregate.rows - aggregate.nulls
             if notation is Notation.EXACT
-            else min(
-                estimate_distinct(aggregate.values.hashes, size), aggregate.rows - aggregate.nulls
-            ),
+            else _count_distinct(aggregate, sample, size),
             sketch=to_bytes(sketch.hashes),
             sample=sample_text,
             counts=tuple(sample.counts.tolist()),
@@ -269,6 +269,16 @@ def _usual_markers(
     for column, text, count in zip(columns, written, counts[found].tolist(), strict=True):
         markers[column][text] = count
     return markers
+
+
+def _count_distinct(aggregate: ColumnAggregate, sample: DistinctValues, size: int) -> int:
+    filled = aggregate.rows - aggregate.nulls
+    # The estimate may exceed the number of rows that have a value.
+    estimate = min(estimate_distinct(aggregate.values.hashes, size), filled)
+    if len(aggregate.values) <= size or (sample.counts > 1).any():
+        return estimate
+    # Half of all long keys would seem a little less than unique.
+    return filled if estimate >= (1 - _ERRORS / math.sqrt(size)) * filled else estimate
 
 
 def _has_keys_in_one_form(aggregate: ColumnAggregate) -> bool:

@@ -54,6 +54,13 @@ def test_a_profile_equals_a_plain_count(
     assert {name: getattr(counted, name) for name in expected} == expected
 
 
+@pytest.mark.parametrize("start", range(0, 5000, 500))
+def test_a_long_key_is_unique_though_its_sketch_holds_some_values_only(start: int) -> None:
+    key = [str(number) for number in range(start, start + 500)]
+    assert profile(pa.array(key)).distinct == 500
+    assert profile(pa.array([*key[:250], *key[:250]])).distinct < 400
+
+
 @given(COLUMNS, st.integers(0, 60), st.integers(1, 4))
 def test_merging_parts_equals_counting_the_whole_column(
     cells: list[str | None], cut: int, size: int
