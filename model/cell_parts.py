@@ -27,8 +27,7 @@ from datahub_hyperjoin.cell_parts import (
 from datahub_hyperjoin.joins import ColumnPairs
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.name_clues import is_form_of
-from datahub_hyperjoin.model.roles.words import names_label
+from datahub_hyperjoin.model.roles.words import is_form_of, names_label
 from datahub_hyperjoin.model.signals.names import Words, meaningful_words, stems
 from datahub_hyperjoin.model.signals.pairs import chunks, find_among
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches

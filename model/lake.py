@@ -7,7 +7,13 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from datahub_hyperjoin.model.roles.words import column_words, names_label, spell, table_prefixes
+from datahub_hyperjoin.model.roles.words import (
+    column_words,
+    names_label,
+    spell,
+    spell_out_titles,
+    table_prefixes,
+)
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, Words, meaningful_words, stems
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
@@ -241,8 +247,11 @@ class Lake:
 
     @cached_property
     def column_words(self) -> list[Words]:
-        """The stems of each column's name, where `customerid` counts as `customer id`."""
-        return column_words(self.paths, self.title_spellings)
+        """The stems of each column's name, where `customerid` and `cust_id` are `customer id`."""
+        names = column_words(self.paths, self.title_spellings)
+        keys = frozenset(np.flatnonzero(self.standing == 0).tolist())
+        owners = self.table_of.tolist()
+        return spell_out_titles(names, owners, keys, self.title_words, self.places)
 
     @cached_property
     def distinct(self) -> ColumnInts:

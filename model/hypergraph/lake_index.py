@@ -12,7 +12,11 @@ from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm import Naming
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
-from datahub_hyperjoin.model.roles.candidates import Containments, compare_with_own_keys
+from datahub_hyperjoin.model.roles.candidates import (
+    Containments,
+    compare_with_named_keys,
+    compare_with_own_keys,
+)
 from datahub_hyperjoin.model.roles.named_references import find_named_references
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.reference_trees import Correction, correct_by_trees
@@ -55,7 +59,7 @@ class LakeIndex:
         # The key columns and the join graph stay as they are.
         other = replace(self, priors=priors)
         # What does not depend on decisions is not computed again.
-        for name in ("names", "entities", "crosswalks", "cells", "within_tables"):
+        for name in ("names", "entities", "crosswalks", "cells", "beyond_overlap"):
             vars(other)[name] = getattr(self, name)
         return other
 
@@ -103,11 +107,13 @@ class LakeIndex:
         return Relations.from_references(self.references, len(self.lake))
 
     @cached_property
-    def within_tables(self) -> Containments:
-        """The containment of each column in the key of its own table."""
+    def beyond_overlap(self) -> Containments:
+        """Containments in keys of the same table, and in keys that only names connect."""
         if not self.features.values:
             return {}
-        found = compare_with_own_keys(self.lake, self.priors)
+        found = {**compare_with_own_keys(self.lake, self.priors)}
+        if self.features.names:
+            found |= compare_with_named_keys(self.lake, self.priors)
         ends = np.array([*found], dtype=np.int64).reshape(-1, 2)
         apart = self.are_apart(*ends.T)
         return {pair: found[pair] for pair, no in zip(found, apart, strict=True) if not no}
@@ -140,7 +146,7 @@ class LakeIndex:
             return References.empty()
         if not self.features.values:
             return find_named_references(self.lake, self.priors)
-        known = {**self.within_tables, **measured}
+        known = {**self.beyond_overlap, **measured}
         read = (self.lake, self.overlap, self.priors, known)
         if not self.features.names:
             return find_references(*read, DEFAULT_WEIGHTS.without_names())

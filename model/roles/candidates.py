@@ -1,6 +1,7 @@
 """Find all possible references from columns to keys in a lake."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -9,11 +10,14 @@ import numpy as np
 from jaxtyping import Float, Int, Int32
 
 from datahub_hyperjoin.model.lake import ALL_UNIQUE, LONGEST_KEY, Lake
+from datahub_hyperjoin.model.roles.words import continues, endings
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, meaningful_words
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnMask,
     PairFloats,
     PairInts,
+    PairMask,
     SomeInts,
     number_pairs,
 )
@@ -72,14 +76,13 @@ class ReferenceCandidates:
 
 def may_refer(profile: ColumnProfile) -> bool:
     """Return whether a column's type and values allow it to refer to a key."""
+    return profile.distinct >= _MIN_VALUES and _may_be_foreign(profile)
+
+
+def _may_be_foreign(profile: ColumnProfile) -> bool:
     # Yes and no refer to nothing; 0 and 1 may be numbers of a table's rows.
     is_flag = profile.notation is Notation.TRUTH_WORDS and profile.type is DataType.TEXT
-    return (
-        profile.type in REFERRING_TYPES
-        and profile.distinct >= _MIN_VALUES
-        and profile.lengths.mean <= LONGEST_KEY
-        and not is_flag
-    )
+    return profile.type in REFERRING_TYPES and profile.lengths.mean <= LONGEST_KEY and not is_flag
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> ColumnMask:
@@ -167,16 +170,20 @@ class _Search:
     ) -> "_Search":
         connected, columns = priors.connected, len(lake)
         known, measured = _flat_containments(containments, columns)
+        is_key, refers = find_unique_columns(lake, priors), lake.mask(may_refer)
         # The overlap holds no pair within a table.
         own = known[lake.table_of[known // columns] == lake.table_of[known % columns]]
         stated = number_pairs(connected.left, connected.right, columns)
+        further = np.concatenate([stated, own])
+        further = further[refers[further // columns] & is_key[further % columns]]
+        named = known[_have_few_values(lake, known // columns, known % columns)]
         return cls(
             lake,
             overlap,
             priors,
-            is_key=find_unique_columns(lake, priors),
-            refers=lake.mask(may_refer),
-            further=_distinct(np.concatenate([stated, own])),
+            is_key=is_key,
+            refers=refers,
+            further=_distinct(np.concatenate([further, named])),
             known=known,
             measured=measured,
         )
@@ -193,8 +200,7 @@ class _Search:
         by_values = number_pairs(left[shared], right[shared], columns)
         pairs = _distinct(np.concatenate([by_values, self.further[further]]))
         left, right = pairs // columns, pairs % columns
-        chosen = self.refers[left] & self.is_key[right]
-        chosen &= ~self.priors.rejected.holds(left, right)
+        chosen = ~self.priors.rejected.holds(left, right)
         pairs, left, right = pairs[chosen], left[chosen], right[chosen]
         containment = overlap.look_up(overlap.containment, left, right)
         # A measured containment replaces the estimate.
@@ -252,32 +258,78 @@ _REPEATS = 0.95
 
 
 def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
-    """For each column, measure its containment in the key of its own table."""
-    # Only with the likeliest key: most of what columns of one table share with one another, such as
-    # the days of two dates, is no reference.
-    uniqueness = priors.uniqueness
-    key_of = _best_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= ALL_UNIQUE))
+    """For each column, measure its containment in the likeliest keys of its own table."""
+    # Most of what columns of one table share with one another, such as the days of two dates, is no
+    # reference.
     refers = lake.mask(lambda each: may_refer(each) and not holds_days(each))
-    keys = key_of[lake.table_of]
-    column = np.flatnonzero(refers & (uniqueness <= _REPEATS) & (keys >= 0))
-    key = keys[column]
+    unique = find_unique_columns(lake, priors) & (priors.uniqueness >= ALL_UNIQUE)
+    repeating = np.flatnonzero(refers & (priors.uniqueness <= _REPEATS))
+    return _measure(lake, _pair_with_own_keys(lake, repeating, unique))
+
+
+def compare_with_named_keys(lake: Lake, priors: CatalogPriors) -> Containments:
+    """Measure pairs with too few values to be candidates, if a name says that they are.
+
+    The column, whose name has a word such as `id`, is named after the key's table.
+    """
+    unique = lake.mask(lambda each: _may_be_foreign(each) and not holds_days(each))
+    unique &= priors.uniqueness >= ALL_UNIQUE
+    return _measure(lake, _pair_with_named_keys(lake, unique))
+
+
+def _measure(lake: Lake, pairs: Iterable[tuple[int, int]]) -> Containments:
+    """Estimate the containments of pairs of columns, and keep those that share a value."""
+    column, key = np.array([*pairs], dtype=np.int64).reshape(-1, 2).T
     sketches = lake.sketches
-    pairs = zip(column.tolist(), key.tolist(), strict=True)
-    shared = np.array([_count_shared(sketches[a], sketches[b]) for a, b in pairs], dtype=np.int64)
+    ends = zip(column.tolist(), key.tolist(), strict=True)
+    shared = np.array([_count_shared(sketches[a], sketches[b]) for a, b in ends], dtype=np.int64)
     some = shared > 0
     column, key, shared = column[some], key[some], shared[some]
     containment = SketchArrays.of(lake, sketches).containment(column, key, shared)
     return dict(zip(zip(column.tolist(), key.tolist(), strict=True), containment, strict=True))
 
 
-def _best_in_table(lake: Lake, candidates: ColumnMask) -> Int[np.ndarray, " table"]:
-    """For each table, return the column that looks most like its key, or -1 if there is none."""
-    best = np.full(len(lake.titles), -1)
-    columns = np.flatnonzero(candidates)
-    last_to_first = columns[np.argsort(-lake.standing[columns], kind="stable")]
-    # Of several assignments to one table, the last one stays: that of its best column.
-    best[lake.table_of[last_to_first]] = last_to_first
-    return best
+def _pair_with_own_keys(
+    lake: Lake, columns: SomeInts, unique: ColumnMask
+) -> Iterator[tuple[int, int]]:
+    """Yield each column with the keys of its table that it may refer to."""
+    # They are the likeliest, the likeliest that is text or not, as the column is, and those whose
+    # names the column's continues, as `master_sku` does `sku`.
+    keys_of: dict[int, list[int]] = defaultdict(list)
+    for key in np.flatnonzero(unique)[np.argsort(lake.standing[unique], kind="stable")].tolist():
+        keys_of[int(lake.table_of[key])].append(key)
+    names, is_text = lake.column_words, lake.is_text
+    for column in columns.tolist():
+        keys, name = keys_of[int(lake.table_of[column])], names[column]
+        alike = [key for key in keys if is_text[key] == is_text[column]]
+        named = [key for key in keys if continues(name, names[key])]
+        yield from ((column, key) for key in dict.fromkeys([*keys[:1], *alike[:1], *named]))
+
+
+def _pair_with_named_keys(lake: Lake, unique: ColumnMask) -> Iterator[tuple[int, int]]:
+    tables_named: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for table, (place, spellings) in enumerate(zip(lake.places, lake.title_spellings, strict=True)):
+        for spelling in spellings:
+            tables_named[place, spelling].append(table)
+    owners = lake.table_of.tolist()
+    for column in np.flatnonzero(lake.mask(_may_be_foreign)).tolist():
+        words, place = lake.column_words[column], lake.places[owners[column]]
+        if IDENTIFIER_WORDS.isdisjoint(words):
+            continue
+        named = (tables_named.get((place, end), []) for end in endings(meaningful_words(words)))
+        # A longer name says more. One of several tables decides nothing, and that of the own table
+        # marks its key.
+        tables = next(filter(None, named), [])
+        if len(tables) == 1 and tables[0] != owners[column]:
+            keys = lake.columns_of[tables[0]]
+            few = _have_few_values(lake, np.full(len(keys), column), keys) & unique[keys]
+            yield from ((column, key) for key in keys[few].tolist())
+
+
+def _have_few_values(lake: Lake, referring: SomeInts, referenced: SomeInts) -> PairMask:
+    """Mark the pairs whose values are too few to tell anything."""
+    distinct = lake.distinct
+    return (distinct[referring] < _MIN_VALUES) | (distinct[referenced] < _MIN_KEY_VALUES)
 
 
 def _count_shared(left: bytes, right: bytes) -> int:

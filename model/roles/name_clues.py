@@ -9,8 +9,6 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
-from operator import eq
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -19,7 +17,9 @@ from scipy import sparse
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.words import (
     TYPE_WORDS,
+    continues,
     endings,
+    is_form_of,
     join_words,
     names_count,
     names_label,
@@ -39,8 +39,9 @@ from datahub_hyperjoin.model.signals.pairs import ColumnMask, PairFloats, PairIn
 from datahub_hyperjoin.model.signals.sketches import row_products
 
 _PARENT_WORDS = frozenset(
-    {"ancestor", "boss", "chief", "father", "head", "leader", "manager", "mother", "parent"}
-    | {"predecessor", "previous", "prior", "reports", "superior", "supervisor"}
+    {"ancestor", "belongs", "boss", "chief", "father", "head", "leader", "manager", "master"}
+    | {"mother", "parent", "predecessor", "previous", "prior", "replaced", "replaces", "reports"}
+    | {"root", "successor", "superior", "supervisor"}
 )
 """Words that name another row of the same table, often one above it in a hierarchy."""
 
@@ -91,7 +92,8 @@ class NameClues:
     names_table: PairFloats  # 1 if the referring column is named after the key's table
     # 1 if the name of the key's table consists of the names of the referring table and column.
     continues_table: PairFloats
-    # 1 if the name of the referring column has a word such as `parent` or `manager`.
+    # 1 if the name of the referring column has a word such as `parent` or `manager`, or continues
+    # that of a key of its own table, as `base_sku` does `sku`.
     names_parent: PairFloats
     # How surely the referring column is named after people by what they do, such as `created_by`,
     # if the key's table lists people.
@@ -170,7 +172,8 @@ class NameComparison:
         self._of_columns = self._weigher.incidence(meanings)
         of_both = self._of_columns + self._of_tables[lake.table_of]
         self._of_both = of_both.sign().tocsr()
-        self._names_parent = names_parent(columns).astype(np.float64)
+        self._words = columns
+        self._names_parent = names_parent(columns)
         titles = frozenset().union(*lake.title_spellings)
         ids_or_roles = IDENTIFIER_WORDS | _ROLES
         marked = (not ids_or_roles.isdisjoint(words) for words in columns)
@@ -243,7 +246,7 @@ class NameComparison:
             continues_table=if_meant(
                 (self._titled[referring] == title) | (self._briefly[referring] == brief)
             ),
-            names_parent=self._names_parent[referring],
+            names_parent=self._find_parents(referring, referenced),
             actor=self._actor[referring] * self._lists_people[table],
             same_name=if_meant(self._whole[referring] == self._whole[referenced]),
             other_word=np.where(
@@ -258,28 +261,26 @@ class NameComparison:
             labels=self._names_label[referring] * (1 - table_in_column),
         )
 
+    def _find_parents(self, referring: PairInts, referenced: PairInts) -> PairFloats:
+        named = self._names_parent[referring]
+        within = self._table_of[referring] == self._table_of[referenced]
+        # Labels such as `native_name` are no keys, even if those in a column `name` are unique.
+        for at in np.flatnonzero(within & ~named & ~self._names_label[referring]).tolist():
+            key = self._words[referenced[at]]
+            named[at] = continues(self._words[referring[at]], key) and bool(meaningful_words(key))
+        return named.astype(np.float64)
+
 
 def names_parent(columns: Sequence[Words]) -> ColumnMask:
-    """For each name, return whether it contains a word such as `parent` or `manager`."""
+    """For each name, return whether it has a word such as `parent`, or ends like `part_of`."""
     parents = {noun_stem(word) for word in _PARENT_WORDS}
-    named = (not parents.isdisjoint(words) for words in columns)
+    named = (not parents.isdisjoint(words) or words[-1:] == ("of",) for words in columns)
     return np.fromiter(named, dtype=bool, count=len(columns))
 
 
 _NAMESAKES = 50
 """Maximum number of tables with the same name that are considered. If more tables have the name,
 only those in the same folder or schema are considered."""
-_SHORTEST = 2
-"""Minimum number of letters of a table's name at the end of a column's name, and of an
-abbreviation."""
-_SAME_START = 4
-"""Minimum number of letters with which two forms of a word both start, as in `Auftrag` and
-`Auftraege`."""
-_SHARE_OF_START = 0.6
-"""Minimum share of the shorter form that this start takes up."""
-_LONGEST_SHARE = 0.8
-"""Maximum length of an abbreviation as a share of the word's; `contact` does not abbreviate
-`contract`."""
 _MIN_MARKED = 3
 """A word, such as `sk`, marks identifiers if at least this many tables have a column that is called
 like the table, followed by this word, and whose name ends that of a column elsewhere."""
@@ -406,32 +407,6 @@ class LakeNames:
 def _letters(words: Words) -> Words:
     """Remove the numbers from the words of a name."""
     return tuple(word for word in words if not word.isdigit())
-
-
-def is_form_of(name: str, title: Words) -> bool:
-    """Return whether a name abbreviates the words of a title or is another form of them.
-
-    >>> is_form_of("cust", ("t", "customer")), is_form_of("ciudad", ("ciudade",))
-    (True, True)
-    >>> is_form_of("auftrag", ("auftraege",)), is_form_of("contact", ("contract",))
-    (True, False)
-    """
-    return any(_is_form(name, word) for word in endings(title))
-
-
-def _is_form(name: str, word: str) -> bool:
-    if name[:1] != word[:1]:
-        return False
-    start = sum(1 for _ in takewhile(bool, map(eq, name, word)))
-    shorter = min(len(name), len(word))
-    return start >= max(_SAME_START, _SHARE_OF_START * shorter) or _abbreviates(name, word)
-
-
-def _abbreviates(name: str, word: str) -> bool:
-    """Return whether a name is much shorter, and a word has its letters in the same order."""
-    letters = iter(word)
-    is_short = _SHORTEST <= len(name) <= _LONGEST_SHARE * len(word)
-    return is_short and all(letter in letters for letter in name)
 
 
 def spell_out_markers(lake: Lake) -> Lake:

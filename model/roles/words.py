@@ -5,11 +5,20 @@ measures and positions occur in every key of consecutive numbers, and two things
 may well have the same name or color.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain, takewhile
+from operator import eq
 
-from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS, Words, noun_stem, stems
+from datahub_hyperjoin.model.signals.names import (
+    COUNT,
+    IDENTIFIER_WORDS,
+    Words,
+    meaningful_words,
+    noun_stem,
+    stems,
+)
 
 _MEASURES = frozenset(
     map(
@@ -46,6 +55,11 @@ def endings(words: Words) -> Iterator[str]:
     ['homeairportid', 'airportid', 'id']
     """
     return ("".join(words[start:]) for start in range(len(words)))
+
+
+def continues(name: Words, key: Words) -> bool:
+    """Return whether a name is that of a key with words before it, as `master_sku` is for `sku`."""
+    return bool(key) and name != key and name[-len(key) :] == key
 
 
 def names_count(words: Words) -> bool:
@@ -132,3 +146,74 @@ def join_words(words: Words) -> str:
     """Concatenate the words of a name, except numbers."""
     # A number only tells copies of a table apart.
     return "".join(word for word in words if not word.isdigit())
+
+
+_SHORTEST = 2
+"""Minimum number of letters of an abbreviation."""
+_SAME_START = 4
+"""Minimum number of letters with which two forms of a word both start, as in `Auftrag` and
+`Auftraege`."""
+_SHARE_OF_START = 0.6
+"""Minimum share of the shorter form that this start takes up."""
+_LONGEST_SHARE = 0.8
+"""Maximum length of an abbreviation as a share of the word's; `contact` does not abbreviate
+`contract`."""
+
+
+def is_form_of(name: str, title: Words) -> bool:
+    """Return whether a name abbreviates the words of a title or is another form of them.
+
+    >>> is_form_of("cust", ("t", "customer")), is_form_of("ciudad", ("ciudade",))
+    (True, True)
+    >>> is_form_of("auftrag", ("auftraege",)), is_form_of("contact", ("contract",))
+    (True, False)
+    """
+    return any(_is_form(name, word) for word in endings(title))
+
+
+def _is_form(name: str, word: str) -> bool:
+    if name[:1] != word[:1]:
+        return False
+    start = sum(1 for _ in takewhile(bool, map(eq, name, word)))
+    shorter = min(len(name), len(word))
+    return start >= max(_SAME_START, _SHARE_OF_START * shorter) or _abbreviates(name, word)
+
+
+def _abbreviates(name: str, word: str) -> bool:
+    """Return whether a name is much shorter, and a word has its letters in the same order."""
+    letters = iter(word)
+    is_short = _SHORTEST <= len(name) <= _LONGEST_SHARE * len(word)
+    return is_short and all(letter in letters for letter in name)
+
+
+def spell_out_titles(
+    names: Sequence[Words],
+    owners: Sequence[int],
+    keys: AbstractSet[int],
+    titles: Sequence[Words],
+    places: Sequence[str],
+) -> list[Words]:
+    """Write titles for their abbreviations in names of columns, and drop that of the own table.
+
+    If `mem_id` is the key of `members` and `boo_id` that of `bookings`, both `mem_id` and the
+    reference `boo_mem_id` are called `member id`.
+    """
+    known = frozenset(chain.from_iterable(titles))
+    own, titles_of = dict[int, str](), defaultdict[tuple[str, str], set[Words]](set)
+    for column in sorted(keys):
+        table, words = owners[column], meaningful_words(names[column])
+        is_marked = not IDENTIFIER_WORDS.isdisjoint(names[column])
+        if is_marked and words and words[0] not in known and is_form_of(words[0], titles[table]):
+            own[table] = words[0]
+            titles_of[places[table], words[0]].add(titles[table])
+    # Where several tables have an abbreviation, it stays.
+    full = {short: words for short, (words, *others) in titles_of.items() if not others}
+
+    def write(column: int, table: int) -> Words:
+        words = names[column]
+        rest = words[1:] if words[:1] == (own.get(table),) else words
+        rest = rest[:-1] if rest[-1:] == (own.get(table),) else rest
+        words = rest if column not in keys and meaningful_words(rest) else words
+        return tuple(chain(*(full.get((places[table], word), (word,)) for word in words)))
+
+    return [write(column, table) for column, table in enumerate(owners)]

@@ -84,7 +84,7 @@ def tally(
     """
     weights = DEFAULT_WEIGHTS if taught else replace(DEFAULT_WEIGHTS, namesake=0.0)
     priors = tell(index, known)
-    found = find_references(index.lake, index.overlap, priors, index.within_tables, weights)
+    found = find_references(index.lake, index.overlap, priors, index.beyond_overlap, weights)
     names = [column_name(column) for column in index.lake.ids]
     told = {referring for referring, _ in known}
     predicted = (

@@ -179,7 +179,7 @@ def collect(folder: Path) -> Examples | None:
         found.append(candidates)
         return np.zeros(len(candidates.scores))
 
-    find_references(index.lake, index.overlap, index.priors, index.within_tables, correct=record)
+    find_references(index.lake, index.overlap, index.priors, index.beyond_overlap, correct=record)
     names = [(column.table.name.removesuffix(".csv"), column.path) for column in index.lake.ids]
     return _label(Truth(folder), found[0], names) if found else None
 

@@ -44,6 +44,26 @@ def test_a_parent_is_found_by_its_name(name: str) -> None:
     assert found.keys() == {(f"staff.{name}", "staff.staff_id")}
 
 
+SKUS = [f"S{number:03}" for number in range(100)]
+
+
+def items(**columns: list[str]) -> Tables:
+    return {"items": {"id": numbers(1, 101), "sku": SKUS, **columns}, **things(8)}
+
+
+@pytest.mark.parametrize("name", ["master_sku", "root", "belongs_to", "part_of", "base_sku"])
+def test_a_parent_may_be_a_text_beside_the_number_of_its_row(name: str) -> None:
+    found = find(items(**{name: draw(SKUS[:30], 100)}))
+    assert found.keys() == {(f"items.{name}", "items.sku")}
+
+
+def test_a_text_of_another_name_is_no_parent() -> None:
+    assert find(items(colour=draw(SKUS[:30], 100))) == {}
+    names = [f"N{number:03}" for number in range(100)]
+    songs = {"id": numbers(1, 101), "name": names, "native_name": draw(names[:30], 100)}
+    assert find({"songs": songs, **things(8)}) == {}
+
+
 def test_a_number_that_only_lies_in_the_range_is_none() -> None:
     assert find(staff(price=draw(numbers(5040, 5060), 100))) == {}
 
@@ -82,7 +102,7 @@ tables = st.dictionaries(
 
 
 @given(tables)
-def test_it_compares_each_repeating_column_with_the_likeliest_key(some: Tables) -> None:
+def test_it_compares_each_repeating_number_with_the_likeliest_key(some: Tables) -> None:
     lake = lake_of(some)
     priors = CatalogPriors.from_facts(lake, CatalogFacts())
     names = [str(column) for column in lake.ids]

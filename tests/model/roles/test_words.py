@@ -1,7 +1,9 @@
-"""Test that counts, measures, positions and labels refer to nothing."""
+"""Test how the words of names are read: measures, labels, and abbreviations of tables."""
 
-from lakes.handmade import Tables, draw, numbers, things
-from lakes.referring import probability
+import pytest
+
+from lakes.handmade import Tables, draw, lake_of, numbers, things
+from lakes.referring import find, probability
 
 
 def test_a_count_of_rooms_refers_less_probably_than_the_number_of_a_room() -> None:
@@ -37,3 +39,44 @@ def test_labels_refer_to_no_labels_beside_a_key() -> None:
 
     assert likely("label", has_id=True) < 0.1
     assert min(likely("label", has_id=False), likely("code", has_id=True)) > 0.8
+
+
+CLUB: Tables = {
+    "members": {"mem_id_a": numbers(1, 201), "mem_born": draw(numbers(1950, 1990), 200)},
+    "halls": {"hal_id": numbers(1, 91), "hal_seats": draw(numbers(10, 40), 90)},
+    **things(9),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("boo_mem_id_a", ("member", "id", "a")),
+        ("boo_id_mem", ("id", "member")),
+        ("id_hal_boo", ("id", "hall")),
+        ("boo_by_mem_id_a", ("by", "member", "id", "a")),
+        ("mem_id_a", ("member", "id", "a")),
+        ("boo_days", ("day",)),
+        ("boo_id", ("booking", "id")),
+        ("book_id", ("book", "id")),
+    ],
+)
+def test_abbreviations_are_written_as_titles(name: str, words: tuple[str, ...]) -> None:
+    bookings = {"boo_id": numbers(1, 61), name: draw(numbers(1, 41), 60)}
+    lake = lake_of({**CLUB, "bookings": bookings if name != "boo_id" else {name: bookings[name]}})
+    read = dict(zip(map(str, lake.ids), lake.column_words, strict=True))
+    assert read[f"bookings.{name}"] == words
+    assert read["members.mem_id_a"] == ("member", "id", "a")
+
+
+def test_an_abbreviation_of_two_tables_stays() -> None:
+    lake = lake_of({**CLUB, "memos": {"mem_id": numbers(1, 9)}, "bookings": {"mem_id": ["1", "1"]}})
+    read = dict(zip(map(str, lake.ids), lake.column_words, strict=True))
+    assert read["bookings.mem_id"] == ("mem", "id")
+
+
+@pytest.mark.parametrize("name", ["boo_mem_id_a", "boo_id_mem", "id_mem_boo", "boo_by_mem_id_a"])
+def test_a_column_refers_to_the_table_that_it_abbreviates(name: str) -> None:
+    """Other keys hold these few numbers as well."""
+    bookings = {"boo_id": numbers(1, 61), name: draw(numbers(1, 41), 60)}
+    assert find({**CLUB, "bookings": bookings}) == {(f"bookings.{name}", "members.mem_id_a")}
