@@ -127,7 +127,7 @@ def test_columns_without_a_key_share_a_domain() -> None:
 
 def test_few_values_among_tables_that_refer_to_each_other_are_no_domain() -> None:
     lists: Tables = {f"list{n}": {"id": numbers(n * 100, n * 100 + 60)} for n in range(1, 7)}
-    notes: Tables = {
+    notes = {
         f"note{n}": {f"list{n}_id": draw(numbers(n * 100, n * 100 + 60), 90)} for n in range(1, 7)
     }
     states = ["new", "open", "late", "done"]
@@ -135,7 +135,7 @@ def test_few_values_among_tables_that_refer_to_each_other_are_no_domain() -> Non
     notes["note2"]["progress"] = draw(states, 90, 2)
     alone = {name: {"state": draw(states, 90, at)} for at, name in enumerate(("jobs", "bugs"))}
     ends = ("note1.state", "note2.progress")
-    evidence = changed(notes, ends, rows=100)  # few enough that it is no flag
+    evidence = changed({**notes}, ends, rows=100)  # few enough that it is no flag
     assert ends not in decide({**lists, **notes}, evidence=evidence)
     objection = find_objection(
         index_of({**lists, **notes}),
