@@ -375,7 +375,9 @@ def _compare_values(
         joins = with_composite_joins(single, composite)
         joins = add_part_joins(joins, facts, reader, model.ranking)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
-    crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
+    crosswalks = collect_crosswalk_joins(
+        ranked, direct, bridged, joins, min_containment=min_containment
+    )
     joins = with_row_counts(with_crosswalks(joins, crosswalks), profiles)
     joined = [(join.left, join.right) for join in joins]
     findings = Findings(

@@ -89,12 +89,13 @@ def collect_crosswalk_joins(
     ranked: Iterable[Suggestion],
     direct: Mapping[Pair, Evidence],
     bridged: Mapping[Bridge, Evidence],
+    joins: Iterable[Join],
     *,
     min_containment: float,
 ) -> tuple[CrosswalkJoin, ...]:
     """Build the two-step joins that the data confirms."""
     # Columns with common values need no crosswalk, unless it reaches far more of their values.
-    scores = best_scores(ranked)
+    scores, joined = best_scores(ranked), {pair for join in joins for pair in join.pairs}
     found = [
         CrosswalkJoin(
             bridge=bridge,
@@ -109,6 +110,8 @@ def collect_crosswalk_joins(
         # A pair may be measured only since one column may refer to the other. Without evidence for
         # both steps, a join is not verified.
         if bridge.pair in scores and left in direct and right in direct
+        # Codes of three letters that are no join are no step either.
+        if bridge.pair in joined or joined.issuperset(bridge.steps)
         if own is None or _adds_to(own, evidence)
     ]
     return tuple(

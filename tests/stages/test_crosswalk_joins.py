@@ -1,6 +1,6 @@
 """Test joins through crosswalks in whole runs over files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
     Evidence,
+    Join,
     Suggestion,
     Verdict,
 )
@@ -28,7 +29,7 @@ from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.stages.crosswalk_joins import collect_crosswalk_joins
-from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
+from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId, pair_of
 
 CODES = [f"B-{number:03}" for number in range(60)]
 NAMES = [
@@ -198,6 +199,10 @@ def evidence_of(containment: float, compared_as: str = "") -> Evidence:
     )
 
 
+def join_of(pair: Pair) -> Join:
+    return Join(left=pair[0], right=pair[1], joinability=0.9, evidence=evidence_of(1.0))
+
+
 @pytest.mark.parametrize(
     ("own", "offered"),
     [
@@ -214,11 +219,27 @@ def test_columns_that_share_values_need_no_crosswalk(own: Evidence | None, offer
     if own:
         direct[bridge.pair] = own
     ranked = [Suggestion(query=BEER, candidate=PRODUCT, rank=1, joinability=0.9)]
-    found = collect_crosswalk_joins(ranked, direct, {bridge: evidence_of(0.9)}, min_containment=0.1)
+    bridged, joins = {bridge: evidence_of(0.9)}, [*map(join_of, bridge.steps)]
+    found = collect_crosswalk_joins(ranked, direct, bridged, joins, min_containment=0.1)
     assert bool(found) is offered
 
 
 def test_a_pair_that_only_a_reference_proposed_has_no_crosswalk() -> None:
     bridge = Bridge(BEER, column("articles.article"), column("articles.label"), PRODUCT)
     direct = dict.fromkeys(bridge.steps, evidence_of(1.0))
-    assert not collect_crosswalk_joins((), direct, {bridge: evidence_of(0.9)}, min_containment=0.1)
+    bridged, joins = {bridge: evidence_of(0.9)}, [*map(join_of, bridge.steps)]
+    assert not collect_crosswalk_joins((), direct, bridged, joins, min_containment=0.1)
+
+
+@pytest.mark.parametrize(("joined", "offered"), [((0, 1), True), ((0,), False), ((2,), True)])
+def test_both_steps_of_a_crosswalk_join_unless_its_pair_does(
+    joined: Sequence[int],
+    offered: bool,  # noqa: FBT001
+) -> None:
+    bridge = Bridge(BEER, column("articles.article"), column("articles.label"), PRODUCT)
+    direct = dict.fromkeys(bridge.steps, evidence_of(1.0))
+    ranked = [Suggestion(query=BEER, candidate=PRODUCT, rank=1, joinability=0.9)]
+    joins = [join_of((*bridge.steps, bridge.pair)[at]) for at in joined]
+    bridged = {bridge: evidence_of(0.9)}
+    found = collect_crosswalk_joins(ranked, direct, bridged, joins, min_containment=0.1)
+    assert bool(found) is offered
