@@ -17,7 +17,6 @@ from datahub_hyperjoin.model.roles.candidates import (
     compare_with_named_keys,
     compare_with_own_keys,
 )
-from datahub_hyperjoin.model.roles.named_references import find_named_references
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.reference_trees import Correction, correct_by_trees
 from datahub_hyperjoin.model.roles.references import References, Relations, find_references
@@ -145,6 +144,11 @@ class LakeIndex:
         if not self.roles:
             return References.empty()
         if not self.features.values:
+            # Most lakes have values.
+            from datahub_hyperjoin.model.roles.named_references import (  # noqa: PLC0415
+                find_named_references,
+            )
+
             return find_named_references(self.lake, self.priors)
         known = {**self.beyond_overlap, **measured}
         read = (self.lake, self.overlap, self.priors, known)

@@ -45,8 +45,8 @@ _PARENT_WORDS = frozenset(
 )
 """Words that name another row of the same table, often one above it in a hierarchy."""
 
-_MARKERS = tuple(sorted(IDENTIFIER_WORDS))
-_PEOPLE = ("user", "person", "employee", "staff", "member", "account")
+_MARKERS = tuple(sorted(IDENTIFIER_WORDS, key=lambda word: (-len(word), word)))
+PEOPLE = ("user", "person", "employee", "staff", "member", "account")
 """Tables that list the people who create or change rows. If a lake has several, the first counts.
 """
 _AGENTS = ("er", "or", "ee")
@@ -192,14 +192,13 @@ class NameComparison:
         )
         self._actor = np.fromiter(actors, dtype=np.float64, count=len(columns))
         self._lists_people = np.array(
-            [bool(words) and words[-1] in _PEOPLE for words in tables], dtype=bool
+            [bool(words) and words[-1] in PEOPLE for words in tables], dtype=bool
         )
         self._names_count = np.array([names_count(words) for words in columns], dtype=bool)
         self._names_label = np.array([names_label(words) for words in columns], dtype=bool)
         self._names_measure = np.array([names_measure(words) for words in columns], dtype=bool)
         # An abbreviation such as `pid` or `custno` may mark an identifier, too.
-        endings = [any(word.endswith(_MARKERS) for word in words) for words in columns]
-        self._may_be_marked = np.array(endings, dtype=bool)
+        self._may_be_marked = _end_marked(columns)
         self._number_spellings(lake, meanings)
 
     def _number_spellings(self, lake: Lake, meanings: Sequence[Words]) -> None:
@@ -269,6 +268,12 @@ class NameComparison:
             key = self._words[referenced[at]]
             named[at] = continues(self._words[referring[at]], key) and bool(meaningful_words(key))
         return named.astype(np.float64)
+
+
+def _end_marked(columns: Sequence[Words]) -> ColumnMask:
+    """For each name, return whether a word ends like an identifier's."""
+    ends = (any(word.endswith(_MARKERS) for word in words) for words in columns)
+    return np.fromiter(ends, dtype=bool, count=len(columns))
 
 
 def names_parent(columns: Sequence[Words]) -> ColumnMask:
@@ -354,6 +359,11 @@ class LakeNames:
         return np.fromiter(marked, dtype=bool, count=len(self.columns))
 
     @cached_property
+    def ends_marked(self) -> ColumnMask:
+        """Columns with a word that ends like such a word, as `uid` and `custno` do."""
+        return _end_marked(self.columns)
+
+    @cached_property
     def has_marked(self) -> Bool[np.ndarray, " table"]:
         """Tables with such a column."""
         has = np.zeros(len(self.lake.titles), dtype=bool)
@@ -395,7 +405,7 @@ class LakeNames:
     @cached_property
     def people(self) -> Sequence[int]:
         """The tables of people who may have created a row: those of users, or else of others."""
-        tables = ([*self._named.get(word, ())] for word in _PEOPLE)
+        tables = ([*self._named.get(word, ())] for word in PEOPLE)
         return next(filter(None, tables), [])
 
     def actor(self, column: int) -> float:
@@ -407,6 +417,30 @@ class LakeNames:
 def _letters(words: Words) -> Words:
     """Remove the numbers from the words of a name."""
     return tuple(word for word in words if not word.isdigit())
+
+
+_LONGEST_PREFIX = 3
+"""Maximum number of letters that titles of a database have in common, as in `omoccurrences`."""
+
+
+def abbreviates_title(column: Words, title: Words) -> bool:
+    """Return whether a name is the start of a title or its initials, before a word such as `id`.
+
+    >>> abbreviates_title(("uid",), ("user",)), abbreviates_title(("collid",), ("omcollection",))
+    (True, True)
+    >>> abbreviates_title(("gtpid",), ("geologic", "time", "period"))
+    True
+    >>> abbreviates_title(("uid",), ("order",))
+    False
+    """
+    whole, name = "".join(title), "".join(column)
+    marker = next((word for word in _MARKERS if name.endswith(word)), "")
+    start = name.removesuffix(marker)
+    if not marker or not start:
+        return False
+    starts = (*title, *(whole[cut:] for cut in range(1, _LONGEST_PREFIX + 1)))
+    initials = "".join(word[:1] for word in title)
+    return any(each.startswith(start) for each in starts) or (len(start) > 1 and start == initials)
 
 
 def spell_out_markers(lake: Lake) -> Lake:
@@ -436,13 +470,27 @@ def _find_markers(lake: Lake) -> AbstractSet[str]:
     for words, table in names:
         for start in range(len(words)):
             tables_of[words[start:]].add(table)
+    # A table whose key is marked already has `policy_type` for another reason.
+    marked = {table for words, table in names if _marks_own_key(words, lake.title_spellings[table])}
     found: Counter[str] = Counter()
     for words, table in names:
         is_named = (
-            bool(meaningful_words(words[-1:]))
+            table not in marked
+            and bool(meaningful_words(words[-1:]))
             and "".join(words[:-1]) in lake.title_spellings[table]
         )
-        is_property = names_label(words) or names_measure(words)
+        is_property = names_label(words) or names_measure(words) or words[-1:] in _TYPES
         if is_named and not is_property and tables_of[words] - {table}:
             found[words[-1]] += 1
     return {word for word, count in found.items() if count >= _MIN_MARKED}
+
+
+_TYPES = {(word,) for word in TYPE_WORDS}
+
+
+def _marks_own_key(words: Words, titles: AbstractSet[str]) -> bool:
+    """Return whether a column is called `id`, or like its table with such a word."""
+    if IDENTIFIER_WORDS.isdisjoint(words):
+        return False
+    meant = "".join(meaningful_words(words))
+    return not meant or meant in titles

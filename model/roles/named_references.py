@@ -11,13 +11,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, Shaped
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.roles.candidates import REFERRING_TYPES, ReferenceCandidates
-from datahub_hyperjoin.model.roles.name_clues import LakeNames, names_parent, spell_out_markers
+from datahub_hyperjoin.model.roles.header_references import (
+    HeaderCandidates,
+    HeaderDescription,
+    HeaderNames,
+    correct_by_header_trees,
+    keys_by_table,
+)
+from datahub_hyperjoin.model.roles.name_clues import (
+    LakeNames,
+    abbreviates_title,
+    names_parent,
+    spell_out_markers,
+)
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.reference_trees import Correction, DescribedCandidates
 from datahub_hyperjoin.model.roles.references import References, weigh_candidates
 from datahub_hyperjoin.model.signals.cells import StoredVectors
 from datahub_hyperjoin.model.signals.names import NameSimilarity, Words
@@ -104,6 +117,8 @@ class NamedCandidates:
     uniqueness: ColumnFloats
     clues: Mapping[str, np.ndarray]  # the clues in `_FURTHER`
     is_marked: ColumnMask  # columns whose names have a word such as `id`
+    is_open: ColumnMask  # columns of which nothing but the name and the type is known
+    header: HeaderNames
 
 
 def _guess_keys(names: LakeNames, may: ColumnMask) -> ColumnMask:
@@ -114,12 +129,19 @@ def _guess_keys(names: LakeNames, may: ColumnMask) -> ColumnMask:
     lake, count = names.lake, len(names.lake)
     own = np.fromiter((names.is_own(column) for column in range(count)), dtype=bool, count=count)
     own &= may
-    first = lake.standing == 0
     own &= names.is_marked | ~names.has_marked[lake.table_of]
     has_own = np.zeros(len(lake.titles), dtype=bool)
     has_own[lake.table_of[own]] = True
-    alone = np.flatnonzero(first & may & ~has_own[lake.table_of])
-    own[[column for column in alone if not names.is_foreign(int(column))]] = True
+    # The likeliest ends like an identifier, best with the start of the title, as `uid` in `users`.
+    best: dict[int, tuple[bool, bool, int, int]] = {}
+    for column in np.flatnonzero(may & ~has_own[lake.table_of]).tolist():
+        if names.is_foreign(column):
+            continue
+        table = int(lake.table_of[column])
+        is_start = abbreviates_title(names.columns[column], names.tables[table])
+        likeness = (is_start, bool(names.ends_marked[column]), -int(lake.standing[column]), column)
+        best[table] = max(best.get(table, likeness), likeness)
+    own[[column for *_, column in best.values()]] = True
     return own
 
 
@@ -218,51 +240,77 @@ def _by_similarity(names: LakeNames, keys: KeyInts) -> Iterator[tuple[int, int]]
 def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     """Without reading values, find the keys that each column may refer to."""
     names = LakeNames(lake)
-    marked = names.is_marked
     may = lake.mask(lambda profile: profile.type in REFERRING_TYPES)
     guessed = _guess_keys(names, may)
     is_key = np.where(priors.counted, may & (priors.uniqueness >= _MIN_UNIQUENESS), guessed)
     is_key[priors.declared_unique] = True
-    keys_of: dict[int, list[int]] = defaultdict(list)
-    for key in np.flatnonzero(is_key).tolist():
-        keys_of[int(lake.table_of[key])].append(key)
+    header, is_open = HeaderNames(names, guessed), may & ~priors.counted
+    shares, pairs = _suggest_pairs(header, is_key, is_open)
+    pairs.update(zip(priors.connected.left.tolist(), priors.connected.right.tolist(), strict=True))
+    left, right = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2).T
+    may_be_key = is_key.copy()
+    may_be_key[right[is_open[right]]] = True
+    chosen = may[left] & may_be_key[right] & _may_hold(lake, priors, left, right)
+    left, right = left[chosen], right[chosen]
+    clues = _measure_clues(header, shares, left, right)
+    clues["lengths"] = -np.log(measure_length_chance(lake, is_key, left, right)) - 1
+    if is_open.any():
+        of_header = is_open[left] & is_open[right]
+        clues["home"] = np.where(of_header, np.minimum(header.home[right], 2.0) - 0.5, 0.0)
+        clues["title_begins"] = np.where(of_header, header.share_of_title(left, right), 0.0)
+    return NamedCandidates(
+        ReferenceCandidates(
+            left, right, np.zeros(len(left)), may_be_key, chance=np.ones(len(left))
+        ),
+        uniqueness=np.where(priors.counted, priors.uniqueness, np.where(guessed, 1.0, 0.5)),
+        clues=clues,
+        is_marked=names.is_marked,
+        is_open=is_open,
+        header=header,
+    )
+
+
+def _suggest_pairs(
+    header: HeaderNames, is_key: ColumnMask, is_open: ColumnMask
+) -> tuple[dict[str, _Shares], set[tuple[int, int]]]:
+    """Return the shares by which names suggest pairs of a column and a key, and all pairs."""
+    names, lake = header.names, header.names.lake
+    keys = np.flatnonzero(is_key)
+    further = HeaderCandidates(header, is_key, is_open) if is_open.any() else None
+    keys_of = further.keys_of if further else keys_by_table(lake, is_key)
     endings, own_endings = _by_table_name(names, keys_of), _by_own_name(names, keys_of)
+    settled = [*endings, *own_endings]
     shares = {
         "share_at_end": endings,
         "own_table_at_end": own_endings,
         "parent": _by_parents(names, keys_of),
-        "actor": _by_actors(names, keys_of, [*endings, *own_endings]),
+        "actor": _by_actors(names, keys_by_table(lake, is_key), settled),
     }
-    connected, keys = priors.connected, np.flatnonzero(is_key)
-    pairs = {
-        *itertools.chain.from_iterable(shares.values()),
-        *_by_name(names, range(len(lake)), keys.tolist()),
-        *_by_similarity(names, keys),
-        *zip(connected.left.tolist(), connected.right.tolist(), strict=True),
-    }
-    left, right = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2).T
-    chosen = may[left] & is_key[right] & _may_hold(lake, priors, left, right)
-    left, right = left[chosen], right[chosen]
+    pairs = {*_by_name(names, range(len(lake)), keys.tolist()), *_by_similarity(names, keys)}
+    if further:
+        shares |= further.clues(shares["actor"], settled)
+        pairs.update(further.pairs())
+    pairs.update(itertools.chain.from_iterable(shares.values()))
+    return shares, pairs
+
+
+def _measure_clues(
+    header: HeaderNames, shares: Mapping[str, _Shares], left: PairInts, right: PairInts
+) -> dict[str, Shaped[np.ndarray, " pair"]]:
+    names = header.names
+    marked, table_of = names.is_marked, names.lake.table_of
     listed = list(zip(left.tolist(), right.tolist(), strict=True))
     clues = {
         clue: np.array([found.get(pair, 0.0) for pair in listed]) for clue, found in shares.items()
     }
-    nothing, is_unlike = np.zeros(len(left)), ~marked[left] & marked[right]
-    return NamedCandidates(
-        ReferenceCandidates(left, right, nothing, is_key, chance=np.ones(len(left))),
-        uniqueness=np.where(priors.counted, priors.uniqueness, np.where(guessed, 1.0, 0.5)),
-        clues={
-            **clues,
-            "table_at_end": clues["share_at_end"] > 0,
-            "key_name": np.array([names.ends_with_key_name(*pair) for pair in listed], dtype=float),
-            "half_marked": marked[left] != marked[right],
-            "unlike_others": is_unlike
-            & names.has_marked[lake.table_of[left]]
-            & (clues["actor"] == 0),
-            "lengths": -np.log(measure_length_chance(lake, is_key, left, right)) - 1,
-        },
-        is_marked=marked,
-    )
+    is_unlike = ~marked[left] & marked[right] & names.has_marked[table_of[left]]
+    return {
+        **clues,
+        "table_at_end": clues["share_at_end"] > 0,
+        "key_name": np.array([names.ends_with_key_name(*pair) for pair in listed], dtype=float),
+        "half_marked": marked[left] != marked[right],
+        "unlike_others": is_unlike & (clues["actor"] == 0),
+    }
 
 
 def _may_hold(lake: Lake, priors: CatalogPriors, left: PairInts, right: PairInts) -> PairMask:
@@ -291,10 +339,12 @@ _WEIGHTS = replace(
     actor=0.0,
     other_table=0.0,
     same_prefix=2.0,
+    corrected=16,
 )
 """Weights of the clues that need no values. The prior is lower than in `DEFAULT_WEIGHTS`, which
 apply only to pairs that share a value, a small selection of all pairs. A common prefix of two
-tables weighs more, because no value tells the tables of several databases apart."""
+tables weighs more, because no value tells the tables of several databases apart. More keys are
+corrected, since many have similar names."""
 _FURTHER = {
     # If the column's name ends with the name of the key's table, as in `home_airport_id`, and
     # what share of the name this ending takes up.
@@ -319,18 +369,51 @@ _FURTHER = {
     # The evidence from lengths: the negative logarithm of the share of all keys whose value
     # lengths fit the column at least as well as this pair's key, minus 1.
     "lengths": 0.5,
+    # If the key is that of the column's own table, the column's name ends with the key's or with
+    # the key's after its title, and the column is named after the people of its folder, as before.
+    "own_key": 5.0,
+    "qualified": 2.0,
+    "people": 7.0,
+    # How the key's name goes with its title, and the share of the column's title that the key's
+    # makes up, if it begins with it.
+    "home": 1.5,
+    "title_begins": 2.0,
 }
 """Log-odds of further clues; a clue that is a share is multiplied with them."""
 _MIN_UNMARKED = 0.1
 """Minimum probability of a reference from a column whose name has no word such as `id`."""
 
 
-def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
-    """Compute the probability of each possible reference without comparing any values."""
+def find_named_references(
+    lake: Lake,
+    priors: CatalogPriors,
+    correct: Correction = correct_by_header_trees,
+) -> References:
+    """Compute the probability of each possible reference without comparing any values.
+
+    `correct` returns what to add to the scores of columns of which only names are known.
+    """
     lake = spell_out_markers(lake)
     named = find_named_candidates(lake, priors)
-    further = sum(weight * named.clues[clue] for clue, weight in _FURTHER.items())
+    further = sum(
+        weight * named.clues[clue] for clue, weight in _FURTHER.items() if clue in named.clues
+    )
     estimated = replace(priors, uniqueness=named.uniqueness)
-    found = weigh_candidates(lake, estimated, named.candidates, _WEIGHTS, further)
+    description = HeaderDescription(named.header, named.candidates, named.clues)
+
+    def correct_open(candidates: DescribedCandidates) -> PairFloats:
+        described = description.describe(candidates)
+        ends = candidates.pairs.referring, candidates.pairs.referenced
+        is_open = named.is_open[ends[0]] & named.is_open[ends[1]]
+        return np.where(is_open, correct(described), 0.0)
+
+    found = weigh_candidates(
+        lake,
+        estimated,
+        named.candidates,
+        _WEIGHTS,
+        further,
+        correct=correct_open if named.is_open.any() else None,
+    )
     kept = named.is_marked[found.referring] | (found.probability >= _MIN_UNMARKED)
     return replace(found.select(kept), probability=found.probability[kept].astype(np.float64))

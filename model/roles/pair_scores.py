@@ -99,6 +99,8 @@ class ReferenceWeights:
     # Weight if columns of the same name in many other folders or schemas together fit this key
     # best. It is multiplied by the probability that they all refer to this key.
     common_key: float = 3.0
+    # Number of keys of each column whose scores trees correct; all others are far behind.
+    corrected: int = 8
     reads_names: bool = True  # whether the clues include the names of tables and columns
 
     def without_names(self) -> "ReferenceWeights":

@@ -40,8 +40,6 @@ from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble, shipped_trees
 SHIPPED_TREES = Path(__file__).with_name("reference_trees.safetensors")
 """File of the package with the trees; `reference_trees.md` describes them."""
 
-_BEST = 8
-"""Number of keys of each column whose scores are corrected; all others are far behind."""
 _LEAST = -12.0
 """Minimum score that is corrected: no correction makes a reference probable that has less."""
 _ALL = 0.98
@@ -72,13 +70,13 @@ class BestCandidates:
 
     @classmethod
     def of(
-        cls, candidates: ReferenceCandidates, scores: PairFloats, columns: int
+        cls, candidates: ReferenceCandidates, scores: PairFloats, columns: int, most: int
     ) -> "BestCandidates":
         """Select the candidates with the best scores."""
         column = candidates.referring
         likely = np.flatnonzero(scores >= _LEAST)
         order = likely[np.lexsort((-scores[likely], column[likely]))]
-        at = np.sort(order[ranks_in_runs(column[order]) < _BEST])
+        at = np.sort(order[ranks_in_runs(column[order]) < most])
         pairs = replace(
             candidates,
             referring=column[at],
@@ -146,21 +144,21 @@ def _describe_rivals(lake: Lake, best: BestCandidates, scores: PairFloats) -> _F
     numbers = number_pairs(column, key, count)
     at, found = find_among(numbers, number_pairs(key, column, count))
     first, second = np.sort(lake.table_of[np.stack([column, key])], axis=0)
-    rival = _best_other(column, scores)
+    rival = best_of_others(column, scores)
     probability = normalise(column, scores)
     return {
         "score": scores,
         "rival": rival,
         "lead": scores - rival,
         "reverse": np.where(found, scores[at], _LEAST),
-        "other_of_tables": _best_other(number_pairs(first, second, len(lake.titles)), scores),
+        "other_of_tables": best_of_others(number_pairs(first, second, len(lake.titles)), scores),
         "holders": np.log1p(best.holders[column]),
         "candidates": np.log1p(best.number[column]),
         "referrers": np.log1p(np.bincount(key, probability)[key] - probability),
     }
 
 
-def _best_other(group: PairInts, scores: PairFloats) -> PairFloats:
+def best_of_others(group: PairInts, scores: PairFloats) -> PairFloats:
     """For each pair, return the best score of the others in its group; at least `_LEAST`."""
     order = np.lexsort((-scores, group))
     is_first = starts_run(group[order])

@@ -187,11 +187,11 @@ def weigh_candidates(
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
     scorer = ReferenceScorer.of(lake, priors, candidates.is_key, weights)
     scores, tables, labels, label_shares = score_references(candidates, scorer)
-    best = BestCandidates.of(candidates, scores, len(lake)) if correct else None
+    scores += further
+    best = BestCandidates.of(candidates, scores, len(lake), weights.corrected) if correct else None
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
     candidates = candidates.without_values()
     scores += weights.catalog * connected
-    scores += further
     if tables.elsewhere.any():
         before = normalise(candidates.referring, scores)
         scores[tables.elsewhere] += weigh_leaving(before, tables.elsewhere)

@@ -18,11 +18,13 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.named_references import find_named_references
 from datahub_hyperjoin.model.roles.reference_trees import DescribedCandidates
 from datahub_hyperjoin.model.roles.references import find_references
-from datahub_hyperjoin.model.signals.pairs import PairFloats
+from datahub_hyperjoin.model.signals.pairs import PairFloats, number_distinct
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
+from datahub_hyperjoin.stages.named_joins import describe_unread, index_by_names
 
 RIGHT, WRONG, DOUBT = 1, 0, -1
 """Labels of a pair. A pair in doubt is neither taught nor judged."""
@@ -33,6 +35,12 @@ doubt: databases do not declare all of their keys."""
 
 _SPEAKING = 0.5
 """Least containment at which texts that a key of another database holds are in doubt."""
+
+_FEW = 0.5
+"""A database that declares a smaller share of the references that names tell declares too few."""
+
+_IN_HEADERS = "guessed_of_b"
+"""A feature of pairs without values: whether the key is one by its own name."""
 
 Name = tuple[str, str]
 """The table and the name of a column."""
@@ -69,6 +77,9 @@ class Examples:
     true: frozenset[frozenset[int]]
     """All references, also those that are right but not asked for."""
 
+    weight: Float[np.ndarray, " column"] | None = None
+    """How much the pairs of each column weigh; equally if None."""
+
     @property
     def is_judged(self) -> Bool[np.ndarray, " pair"]:
         """Whether the truth is known of a pair: that of one of its columns is."""
@@ -97,8 +108,8 @@ class Truth:
 
     @cached_property
     def asked(self) -> set[tuple[Name, Name]]:
-        """The declared references that share values."""
-        return self._references("references")
+        """The declared references that share values; all of them if there are no values."""
+        return self._references("references") or self._references("declared")
 
     @cached_property
     def right(self) -> set[tuple[Name, Name]]:
@@ -171,15 +182,20 @@ def collect(folder: Path) -> Examples | None:
     """
     selection = TableSelection(platform="file", env="PROD")
     tables = scan_folder(folder / "tables", selection, warn=lambda *_: None)
-    lake = Lake.from_tables(profile_local_batch(None, tables, ProfileConfig()))
-    index = build_lake_index(lake, ModelConfig(), CatalogFacts())
-    found: list[DescribedCandidates] = []
+    profiles = profile_local_batch(None, tables, ProfileConfig())
+    facts, found = CatalogFacts(), list[DescribedCandidates]()
 
     def record(candidates: DescribedCandidates) -> PairFloats:
         found.append(candidates)
         return np.zeros(len(candidates.scores))
 
-    find_references(index.lake, index.overlap, index.priors, index.beyond_overlap, correct=record)
+    if all(profile.fault for profile in profiles):
+        index, _ = index_by_names(profiles, describe_unread(profiles, facts), ModelConfig(), facts)
+        find_named_references(index.lake, index.priors, correct=record)
+    else:
+        index = build_lake_index(Lake.from_tables(profiles), ModelConfig(), facts)
+        read = (index.lake, index.overlap, index.priors, index.beyond_overlap)
+        find_references(*read, correct=record)
     names = [(column.table.name.removesuffix(".csv"), column.path) for column in index.lake.ids]
     return _label(Truth(folder), found[0], names) if found else None
 
@@ -197,7 +213,11 @@ def _label(truth: Truth, described: DescribedCandidates, names: Sequence[Name]) 
     doubt = _find_doubt(truth, names, pairs, right)
     if truth.is_incomplete:
         doubt |= _find_copies(names, pairs, right)
-        doubt |= np.where(within, _find_obvious(described), _find_speaking(described))
+        if _IN_HEADERS in described.features:
+            owner = np.array(number_distinct(owners)[1])
+            doubt |= within & _find_obvious_by_names(described, owner, {a for a, _ in right})
+        else:
+            doubt |= np.where(within, _find_obvious(described), _find_speaking(described))
     labels = np.where(doubt, DOUBT, WRONG)
     labels[[pair in right for pair in pairs]] = RIGHT
     # A column whose key is no candidate has values that its key lacks; it does not refer to none.
@@ -278,6 +298,26 @@ def _find_speaking(described: DescribedCandidates) -> Bool[np.ndarray, " pair"]:
     """Mark the texts that a key holds: codes of countries mean the same in every database."""
     is_text = described.rows[:, described.features.index("is_text_of_key")] > 0
     return is_text & (described.pairs.containment > _SPEAKING)
+
+
+def _find_obvious_by_names(
+    described: DescribedCandidates, owner: Int[np.ndarray, " column"], referring: set[int]
+) -> Bool[np.ndarray, " pair"]:
+    """Mark the pairs whose names alone speak for a reference, and all of databases without keys.
+
+    Those are the databases that declare less than half of such references.
+    """
+    clue = dict(zip(described.features, described.rows.T, strict=True))
+    column, key = described.pairs.referring, described.pairs.referenced
+    is_obvious = np.maximum(clue["table_in_column"], clue["names_table"]) > _OBVIOUS
+    is_obvious &= (clue["own_table"] == 0) & (clue[_IN_HEADERS] > 0)
+    keys = {*key[clue[_IN_HEADERS] > 0].tolist()}
+    speaking = np.array([*({*column[is_obvious].tolist()} - keys)], dtype=np.int64)
+    declared = np.array([at in referring for at in speaking.tolist()], dtype=bool)
+    count = int(owner.max(initial=0)) + 1
+    known = np.bincount(owner[speaking[declared]], minlength=count) + 1
+    share = known / (np.bincount(owner[speaking], minlength=count) + 2)
+    return is_obvious | (share < _FEW)[owner[column]]
 
 
 def _find_obvious(described: DescribedCandidates) -> Bool[np.ndarray, " pair"]:

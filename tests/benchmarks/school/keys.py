@@ -1,12 +1,13 @@
 """Change the keys of a database: running numbers, codes and words, and how they are called."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import pandas as pd
 
 from benchmarks.school.database import EXTERNAL, Database, Random, Reference, domains
 from benchmarks.school.headers import singulars
+from benchmarks.school.lake import distinct
 from benchmarks.school.values import document, letters
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
@@ -14,6 +15,8 @@ _STARTS = (1, 1, 1, 1, 100, 1_000, 10_001, 500_000)
 _STEPS = (1, 1, 1, 10)
 _RECODED = 0.3
 """Share of the keys that become codes or words, where keys are recoded."""
+_ALIKE = 0.9
+"""Share of the columns that are called like the key to which they refer, where keys are renamed."""
 
 
 def renumber(database: Database, random: Random, *, shuffled: bool = False) -> Database:
@@ -91,6 +94,41 @@ def name_after_tables(database: Database, random: Random) -> Database:
         own = next((each for each in map(str, frame.columns) if each.lower() == "id"), None)
         if own and name not in frame.columns:
             names[ColumnName(table, own)] = name
+    return _rename(database, names)
+
+
+def name_alike(database: Database, random: Random) -> Database:
+    """Name keys that are called `id` after their tables, and call columns that refer to them alike.
+
+    As in `user_id` or `uid`: the table's name or its first letters, with or without a separator.
+    A role before the table's name stays.
+    """
+    kind, letters = int(random.integers(4)), int(random.integers(1, 5))
+    names: dict[ColumnName, str] = {}
+    for key in sorted({one.target for one in database.references}):
+        word = next(singulars(key.table))
+        plain = word.replace("_", "")
+        name = (f"{word}_id", f"{plain}id", f"{plain[:letters]}id", f"{word}_key")[kind]
+        if database.has(key) and key.column.lower() == "id":
+            names |= {key: name} if name not in database.tables[key.table] else {}
+    for one in database.references:
+        if one.target in names and one.origin not in names and random.random() < _ALIKE:
+            for ending in _foreign_names(one.target.table):
+                role = one.origin.column[: -len(ending)]
+                name = role + names[one.target]
+                is_free = name not in database.tables[one.origin.table]
+                if one.origin.column.lower() == (role + ending).lower() and is_free:
+                    names[one.origin] = name
+    return _rename(database, names)
+
+
+def _foreign_names(table: str) -> Iterator[str]:
+    for word in singulars(table):
+        yield from (f"{word}_id", f"{word}id")
+
+
+def _rename(database: Database, names: Mapping[ColumnName, str]) -> Database:
+    """Rename columns, in tables and references."""
 
     def renamed(one: ColumnName) -> ColumnName:
         return ColumnName(one.table, names.get(one, one.column))
@@ -101,7 +139,8 @@ def name_after_tables(database: Database, random: Random) -> Database:
     )
     tables = {
         table: frame.set_axis(
-            [renamed(ColumnName(table, each)).column for each in map(str, frame.columns)], axis=1
+            distinct(renamed(ColumnName(table, each)).column for each in map(str, frame.columns)),
+            axis=1,
         )
         for table, frame in database.tables.items()
     }

@@ -1,7 +1,7 @@
 """Plan the labelled lakes for training: draw the kind, layout, size and names of each."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import zip_longest
@@ -24,7 +24,7 @@ from benchmarks.school.guises import (
     style_names,
 )
 from benchmarks.school.invent import invent_rows
-from benchmarks.school.keys import name_after_tables, recode, renumber
+from benchmarks.school.keys import name_after_tables, name_alike, recode, renumber
 from benchmarks.school.lake import SchoolLake
 from benchmarks.school.pieces import make_pieces
 from benchmarks.school.sampling import sample
@@ -37,7 +37,12 @@ class LakeKind(Enum):
     RELATIONAL = "relational"
     PIECES = "pieces"
     CODES = "codes"
+    HEADERS = "headers"
+    """Relational, without rows. Only made if asked for."""
 
+
+_RELATED = {LakeKind.RELATIONAL, LakeKind.HEADERS}
+"""The kinds of lakes that are made of whole databases."""
 
 _KINDS = {LakeKind.RELATIONAL: 0.6, LakeKind.PIECES: 0.2, LakeKind.CODES: 0.2}
 """How often each kind is drawn."""
@@ -78,15 +83,19 @@ _NAMES: tuple[tuple[str, float, Guise | None], ...] = (
 )
 """Ways to rewrite the names in a lake, and how often each is drawn."""
 
+_READABLE = {"plain", "styled", "abbreviated"}
+"""Names in which references may be found without values."""
+
 _VALUES_HIDDEN = 0.1
 _OTHERS_DISGUISED = 0.4
 _SHUFFLED = 0.3
 _COPY = 0.2
 _RENUMBERED = 0.4
-_NAMED_AFTER_TABLES, _RECODED = 0.4, 0.25
+_NAMED_AFTER_TABLES, _NAMED_ALIKE, _RECODED = 0.4, 0.5, 0.25
 """Probabilities that values are hidden, that the names of pieces and codes are disguised, that
 columns are shuffled, that a database is doubled, that its keys are renumbered, that keys are named
-after their tables, and that some become codes or words."""
+after their tables, without or with the columns that refer to them, and that some become codes or
+words."""
 
 _OTHERS_OF_STANDARD = 9
 """Fewest databases with a schema of their own for each one whose schema is a standard."""
@@ -123,7 +132,7 @@ class Draft:
     def name(self) -> str:
         """Name of the lake's folder."""
         suffix = "-header-only" if self.values_hidden else ""
-        layout = f"-{self.layout.value}" if self.kind == LakeKind.RELATIONAL else ""
+        layout = f"-{self.layout.value}" if self.kind in _RELATED else ""
         return f"{self.number:03}-{self.kind.value}{layout}-{self.names}{suffix}"
 
 
@@ -137,7 +146,7 @@ def draw_draft(number: int, random: Random, *, most: int, kind: LakeKind | None 
         kind: Its kind, unless that is drawn, too.
     """
     kind = kind or [*_KINDS][int(random.choice(len(_KINDS), p=[*_KINDS.values()]))]
-    related = kind == LakeKind.RELATIONAL
+    related = kind in _RELATED
     least = _FEWEST_RELATED if related else _FEWEST
     tables = int(np.exp(random.uniform(np.log(least), np.log(most))))
     # A large lake of many rows would cost more than it teaches.
@@ -145,9 +154,11 @@ def draw_draft(number: int, random: Random, *, most: int, kind: LakeKind | None 
     layout = [*_LAYOUTS][int(random.choice(len(_LAYOUTS), p=[*_LAYOUTS.values()]))]
     names, shares, _ = zip(*_NAMES, strict=True)
     guise = str(random.choice(names, p=shares))
+    if kind == LakeKind.HEADERS and guise not in _READABLE:
+        guise = "plain"
     # Pieces and codes are found by their values, and most have names of their own already.
     guise = guise if related or random.random() < _OTHERS_DISGUISED else "plain"
-    hidden = related and bool(random.random() < _VALUES_HIDDEN)
+    hidden = kind == LakeKind.RELATIONAL and bool(random.random() < _VALUES_HIDDEN)
     return Draft(number, kind, layout, guise, hidden, tables, rows)
 
 
@@ -175,9 +186,11 @@ def make_lake(
             lake, used = make_codes_lake(public, draft.tables, random)
         case LakeKind.RELATIONAL:
             lake, used = _make_relational(draft, pool, random)
+        case LakeKind.HEADERS:
+            lake, used = _make_headers(draft, pool, random)
         case _:
             assert_never(draft.kind)
-    if not lake.truth:
+    if not (lake.truth or draft.kind == LakeKind.HEADERS):
         raise SourceError.too_few(draft.kind.value)
     return _disguise(lake, draft, random), used
 
@@ -193,6 +206,25 @@ def _make_relational(
             lake = _scatter(lake, random) if draft.layout == Layout.SCATTERED else lake
             return lake, sorted({database.name for database in chosen})
     raise SourceError.too_few(draft.kind.value)
+
+
+def _make_headers(
+    draft: Draft, pool: Sequence[Database], random: Random
+) -> tuple[SchoolLake, list[str]]:
+    related = _thinned([one for one in pool if one.references], random)
+    chosen = list(_draw(draft, related, random, _make_header))
+    lake = combine(chosen, random, folders=draft.layout == Layout.FOLDERS)
+    lake = _scatter(lake, random) if draft.layout == Layout.SCATTERED else lake
+    # A column that refers to the same key as another does not refer to the other.
+    return replace(lake, neutral=()), sorted({database.name for database in chosen})
+
+
+def _make_header(database: Database, rows: int, random: Random, *, is_copied: bool) -> Database:
+    """Remove the rows of a database, and perhaps rename its keys."""
+    del rows, is_copied  # all parts are made alike
+    tables = {name: frame.iloc[:0] for name, frame in database.tables.items()}
+    database = replace(database, tables=tables)
+    return name_alike(database, random) if random.random() < _NAMED_ALIKE else database
 
 
 def _thinned(pool: Sequence[Database], random: Random) -> list[Database]:
@@ -212,7 +244,12 @@ def _scatter(lake: SchoolLake, random: Random) -> SchoolLake:
     return lake.rename(names, lambda name: name.column)
 
 
-def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Database]:
+def _draw(
+    draft: Draft,
+    pool: Sequence[Database],
+    random: Random,
+    make_part: Callable[..., Database] | None = None,
+) -> Iterator[Database]:
     alone = draft.layout == Layout.ALONE or (
         draft.layout == Layout.SCATTERED and random.random() < _ALONE
     )
@@ -226,7 +263,8 @@ def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Da
             continue
         count -= 1
         for _ in range(copies):
-            part = _make_part(database, draft.rows, random, is_copied=copies > 1)
+            make = make_part or _make_part
+            part = make(database, draft.rows, random, is_copied=copies > 1)
             left -= len(part.tables)
             yield part
 

@@ -53,7 +53,10 @@ def read_databases(
         except SourceError as error:
             logger.warning("%s", error)
             continue
-        databases.append(sample(database, _ROWS, np.random.default_rng(0)))
+        # A blank row stands for the rows of a schema, which are made up later.
+        if not database.invented:
+            database = sample(database, _ROWS, np.random.default_rng(0))
+        databases.append(database)
     return databases
 
 

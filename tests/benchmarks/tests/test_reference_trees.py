@@ -8,7 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.reference_trees.__main__ import _PARAMETERS, main, train
+from benchmarks.reference_trees.__main__ import (
+    _PARAMETERS,
+    main,
+    train,
+    train_on_headers,
+)
 from benchmarks.reference_trees.examples import DOUBT, RIGHT, WRONG, Examples, collect
 from benchmarks.reference_trees.judge import judge, probabilities
 from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
@@ -130,5 +135,50 @@ def test_training_again_gives_the_same_trees(
     found = collect(lake)
     assert found
     again, written = train([found]), TreeEnsemble.load(file)
+    assert again(found.rows).tolist() == written(found.rows).tolist()
+    assert np.ptp(again(found.rows)) > 0
+
+
+@pytest.fixture
+def headers(tmp_path: Path) -> Path:
+    """Return a lake of the school without rows, in which two references are not declared."""
+    folder = tmp_path / "train" / "000-headers-alone-plain"
+    tables = {
+        "customers": ["id", "name"],
+        "orders": ["id", "customer_id", "seller_id"],
+        "invoices": ["id", "order_id", "customer_id"],
+        "sellers": ["id", "name"],
+    }
+    for name, columns in tables.items():
+        write(folder / "tables" / f"{name}.csv", columns, [])
+    declared = [(*DECLARED[0],), ("orders", "seller_id", "sellers", "id")]
+    write(folder / "references.csv", (*HEADER, "direction"), [])
+    write(folder / "declared.csv", HEADER, declared)
+    write(folder / "provenance.csv", ("table", "database"), [(name, "shop") for name in tables])
+    return folder
+
+
+def test_a_lake_of_headers_asks_for_what_is_declared(headers: Path) -> None:
+    found = collect(headers)
+    assert found
+    assert found.asked == found.true
+    assert len(found.asked) == 2
+    guessed = found.rows[:, found.features.index("guessed_of_b")] > 0
+    # Names tell two more references, of which nobody knows whether they are right.
+    assert np.count_nonzero((found.labels == DOUBT) & guessed) == 2
+    assert np.count_nonzero(found.labels == RIGHT) == 2
+
+
+def test_training_on_headers_again_gives_the_same_trees(
+    headers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = {**_PARAMETERS, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0.0}
+    few |= {"min_data_in_bin": 1, "lambda_l2": 0.0}
+    monkeypatch.setattr("benchmarks.reference_trees.__main__._PARAMETERS", few)
+    (tmp_path / "validation").mkdir()
+    main([str(tmp_path), str(headers), "--headers", "--out", str(file := tmp_path / "trees")])
+    found = collect(headers)
+    assert found
+    again, written = train_on_headers([found]), TreeEnsemble.load(file)
     assert again(found.rows).tolist() == written(found.rows).tolist()
     assert np.ptp(again(found.rows)) > 0

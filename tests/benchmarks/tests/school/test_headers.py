@@ -1,6 +1,7 @@
 """Test that schemas without rows and data packages are read."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,9 @@ from benchmarks.school.headers import read_headers
 from benchmarks.school.invent import invent_rows
 from benchmarks.school.packages import read_package
 from benchmarks.school.plan import LakeKind, draw_draft, make_lake
+from benchmarks.school.read import read_databases
 from benchmarks.school.repository import Repository
+from benchmarks.school.sources import Kind, Source, Split
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 from lakes.schooling import commit, random
 
@@ -189,6 +192,20 @@ def test_a_schema_without_rows_makes_lakes_with_rows_and_without(tmp_path: Path)
         assert used == ["a/b"]
         assert lake.truth
         assert all(frame.empty == hidden for frame in lake.tables.values())
+
+
+def test_a_lake_of_headers_declares_all_keys_and_has_no_rows(tmp_path: Path) -> None:
+    made = commit(tmp_path / "a+b" / "repo", {"schema.rb": PATHS["schema.rb"]})
+    source = Source("a/b", made, "MIT", Kind.HEADERS, "schema.rb", Split.TRAIN)
+    pool = read_databases([source], cache=tmp_path, mirror=None)
+    draft = draw_draft(0, random(), most=100, kind=LakeKind.HEADERS)
+    lake, used = make_lake(replace(draft, names="plain"), pool, random())
+    assert used == ["a/b/schema"]
+    assert not draft.values_hidden
+    assert all(frame.empty for frame in lake.tables.values())
+    assert {one.table.rpartition("/")[2] for one, _ in lake.declared} == {"posts"}
+    assert len(lake.declared) == 2
+    assert (lake.truth, lake.neutral) == ((), ())
 
 
 def test_columns_named_after_a_table_refer_to_it_and_are_not_asked_for() -> None:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.school.database import Database, Reference
-from benchmarks.school.keys import name_after_tables, recode
+from benchmarks.school.keys import name_after_tables, name_alike, recode
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 LOANS = Database(
@@ -29,6 +29,28 @@ def test_keys_are_named_after_their_tables(seed: int) -> None:
     assert named.containment(reference) == 1
     # A name that the table has already stays with its column.
     assert [*named.tables["members"]].count("member_id") == 1
+
+
+def test_columns_are_called_like_the_renamed_keys_to_which_they_refer() -> None:
+    tables = {"users": ["id"], "posts": ["id", "user_id", "last_user_id", "by"]}
+    ends = [ColumnName("posts", name) for name in tables["posts"][1:]]
+    posts = Database(
+        "a/b",
+        {name: pd.DataFrame(columns=columns) for name, columns in tables.items()},
+        tuple(Reference(end, ColumnName("users", "id")) for end in ends),
+    )
+    seen = set()
+    for seed in range(40):
+        named = name_alike(posts, np.random.default_rng(seed))
+        [key] = named.tables["users"]
+        own, plain, role, other = named.tables["posts"]
+        assert own == "id"
+        assert other == "by"
+        assert plain in {key, "user_id"}
+        assert role in {f"last_{key}", "last_user_id"}
+        assert {one.origin.column for one in named.references} == {plain, role, "by"}
+        seen.add(key)
+    assert {"user_id", "userid", "uid", "user_key"} <= seen
 
 
 def test_some_keys_become_codes_or_words_everywhere() -> None:
