@@ -357,7 +357,7 @@ def _compare_values(
     with progress.stage("Encoding columns"):
         encoding = embed(index, model, progress, _find_executor(session, model, progress))
     ranked = _rank(index, encoding, model, progress)
-    min_containment, accepted = model.ranking.min_containment, facts.accepted
+    least, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()
     store = open_store(config.profile, progress)
     reader = DataReader(index, [each.table for each in profiles], session, store, unverified.add)
@@ -368,16 +368,14 @@ def _compare_values(
         direct, bridged = measure_with_crosswalks(pairs, reader)
         evidence = choose_evidence(direct, bridged, accepted=accepted)
     with progress.stage("Deciding roles"):
-        confirmed = confirm_pairs(evidence, min_containment=min_containment, accepted=accepted)
+        confirmed = confirm_pairs(evidence, min_containment=least, accepted=accepted)
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):
         composite = find_composite_joins(index, facts, reader=reader, ranking=model.ranking)
         joins = with_composite_joins(single, composite)
         joins = add_part_joins(joins, facts, reader, model.ranking)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
-    crosswalks = collect_crosswalk_joins(
-        ranked, direct, bridged, joins, min_containment=min_containment
-    )
+    crosswalks = collect_crosswalk_joins(ranked, direct, bridged, joins, min_containment=least)
     joins = with_row_counts(with_crosswalks(joins, crosswalks), profiles)
     joined = [(join.left, join.right) for join in joins]
     findings = Findings(

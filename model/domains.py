@@ -47,12 +47,16 @@ fewer; and the share of tables with references in the folders or schemas of both
 class DomainWeights:
     """The weights of a logistic regression of one domain on `DOMAIN_FEATURES`."""
 
-    features: tuple[float, ...] = (0.25, 1.65, -1.7, -3.6)
-    constant: float = -1.3
+    features: tuple[float, ...]
+    constant: float
 
     def weigh(self, described: Floats) -> PairFloats:
         """Return the probability of one domain for described pairs."""
         return np.asarray(expit(described @ np.array(self.features) + self.constant))
+
+
+FITTED_WEIGHTS = DomainWeights((0.25, 1.65, -1.7, -3.6), constant=-1.3)
+"""The weights that `python -m benchmarks.domain_weights` fits to lakes of the school, rounded."""
 
 
 class DomainOdds:

@@ -24,7 +24,7 @@ from datahub_hyperjoin.joins import (
     sort_joins,
 )
 from datahub_hyperjoin.model.config import RankingConfig
-from datahub_hyperjoin.model.domains import DomainOdds, DomainWeights
+from datahub_hyperjoin.model.domains import FITTED_WEIGHTS, DomainOdds, DomainWeights
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.roles.reference_trees import Correction, correct_by_trees
 from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
@@ -151,7 +151,7 @@ def decide_joins(
     evidence: Mapping[Pair, Evidence],
     facts: CatalogFacts,
     config: RankingConfig,
-    weights: DomainWeights = DomainWeights(),  # noqa: B008 - it never changes
+    weights: DomainWeights = FITTED_WEIGHTS,
 ) -> tuple[Join, ...]:
     """Decide which verified pairs are joins, and choose the role of each join."""
     decisions = _Decisions.of(index, ranked, evidence, facts, config, weights)
@@ -194,7 +194,7 @@ class _Decisions:
         evidence: Mapping[Pair, Evidence],
         facts: CatalogFacts,
         config: RankingConfig,
-        weights: DomainWeights = DomainWeights(),  # noqa: B008 - it never changes
+        weights: DomainWeights = FITTED_WEIGHTS,
     ) -> "_Decisions":
         relations, best = decide_relations(index, evidence), best_scores(ranked)
         scores = {pair: best[pair] for pair in evidence if pair in best}
@@ -207,9 +207,13 @@ class _Decisions:
                 left, right, np.array([*scores.values()]), shared
             )
             # Many equal values are no better than the ranking knows: codes of three letters share
-            # thousands by chance.
-            by_context = weights.weigh(described).tolist()
-            domains = dict(zip(scores, map(min, scores.values(), by_context), strict=True))
+            # thousands by chance. Codes hardly stand for names by chance.
+            domains = {
+                pair: min(score, likely) if evidence[pair].compared_as in VALUE_FORMS else score
+                for (pair, score), likely in zip(
+                    scores.items(), weights.weigh(described).tolist(), strict=True
+                )
+            }
         return cls(index, relations, facts, config.min_joinability, scores, domains)
 
     def join(self, pair: Pair, evidence: Evidence) -> Join | None:

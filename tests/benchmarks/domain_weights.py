@@ -26,7 +26,12 @@ from datahub_hyperjoin.discovery.run import compare_sources
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.domains import DOMAIN_FEATURES, DomainOdds, DomainWeights
+from datahub_hyperjoin.model.domains import (
+    DOMAIN_FEATURES,
+    FITTED_WEIGHTS,
+    DomainOdds,
+    DomainWeights,
+)
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.role_decisions import decide_joins, decide_relations
 from datahub_hyperjoin.tables import ColumnId
@@ -134,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         logger.info("%s: %.2f", name, weight)
     logger.info("constant: %.2f", fitted.constant)
     judging = [*chosen.lakes, *sorted((chosen.school / "validation").iterdir())]
-    logger.info("%s", report(read(judging), DomainWeights()))
+    logger.info("%s", report(read(judging), FITTED_WEIGHTS))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """Make small lakes from Python lists, and catalog facts about them."""
 
+import csv
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from pandas.util import hash_array
@@ -92,6 +94,13 @@ def facts_of(pairs: Mapping[tuple[str, str], CatalogEvidence]) -> CatalogFacts:
     return CatalogFacts(
         pairs={pair_of(column(one), column(other)): s for (one, other), s in pairs.items()}
     )
+
+
+def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """Write a CSV file, and the folders in which it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([[*header], *rows])
 
 
 def numbers(start: int, stop: int) -> list[str]:

@@ -1,14 +1,14 @@
 """Test how the pairs of labelled lakes teach the weights of one domain."""
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.domain_weights import Pairs, collect, fit, main, report
-from datahub_hyperjoin.model.domains import DomainWeights
+from datahub_hyperjoin.model.domains import FITTED_WEIGHTS
+from lakes.handmade import write_csv
 
 TOWNS = [f"Town {at}" for at in range(40)]
 STATES = ["new", "open", "late"]
@@ -18,21 +18,15 @@ TABLES: dict[str, dict[str, Sequence[str]]] = {
 }
 
 
-def write(path: Path, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([[*header], *rows])
-
-
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
     """Return a labelled lake in which towns join and states do not."""
     folder = tmp_path / "train" / "000-pieces-plain"
     for name, columns in TABLES.items():
-        write(folder / "tables" / f"{name}.csv", columns, zip(*columns.values(), strict=True))
-    write(folder / "queries.csv", ("table", "column"), [("shops", "town"), ("trips", "status")])
+        write_csv(folder / "tables" / f"{name}.csv", columns, zip(*columns.values(), strict=True))
+    write_csv(folder / "queries.csv", ("table", "column"), [("shops", "town"), ("trips", "status")])
     pair = ("query_table", "query_column", "candidate_table", "candidate_column")
-    write(folder / "ground_truth.csv", pair, [("shops", "town", "trips", "to")])
+    write_csv(folder / "ground_truth.csv", pair, [("shops", "town", "trips", "to")])
     return folder
 
 
@@ -45,27 +39,27 @@ def test_pairs_are_labelled_by_the_truth_of_the_lake(lake: Path) -> None:
     }
     assert right == {35: True, 3: False}
     assert not found.described[:, 2:].any()
-    write(lake / "ground_truth.csv", ("query_table",), [])
+    write_csv(lake / "ground_truth.csv", ("query_table",), [])
     undone = collect(lake)
     assert undone
     assert not undone.right.any()
 
 
 def test_a_pair_of_which_nothing_is_known_teaches_nothing(lake: Path) -> None:
-    write(lake / "ground_truth.csv", ("query_table",), [])
-    write(lake / "queries.csv", ("table", "column"), [])
+    write_csv(lake / "ground_truth.csv", ("query_table",), [])
+    write_csv(lake / "queries.csv", ("table", "column"), [])
     assert collect(lake) is None
 
 
 def test_a_lake_without_rows_teaches_nothing(tmp_path: Path) -> None:
-    write(tmp_path / "tables" / "empty.csv", ("id",), [])
+    write_csv(tmp_path / "tables" / "empty.csv", ("id",), [])
     assert collect(tmp_path) is None
 
 
 def test_the_fit_returns_the_weights_that_drew_the_pairs() -> None:
     random = np.random.default_rng(0)
     described = random.normal(size=(20_000, 4))
-    drawn = DomainWeights()
+    drawn = FITTED_WEIGHTS
     right = random.random(len(described)) < drawn.weigh(described)
     fitted = fit([Pairs("drawn", described, np.full(len(right), 0.9), right)])
     assert fitted.features == pytest.approx(drawn.features, abs=0.2)
@@ -75,7 +69,7 @@ def test_the_fit_returns_the_weights_that_drew_the_pairs() -> None:
 def test_no_pair_gains_by_its_surroundings() -> None:
     described = np.array([[0.0, 8.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]])
     lake = Pairs("two", described, np.array([0.6, 0.9]), np.array([True, False]))
-    before, after = report([lake], DomainWeights()).splitlines()[2:]
+    before, after = report([lake], FITTED_WEIGHTS).splitlines()[2:]
     assert before.split()[2:] == ["2", "1", "0.650"]
     assert after.split()[2:] == ["1", "1", "0.204"]
 
@@ -83,7 +77,7 @@ def test_no_pair_gains_by_its_surroundings() -> None:
 def test_the_command_prints_the_weights_and_judges_lakes(
     lake: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write(lake / "queries.csv", ("table", "column"), [("shops", "town"), ("shops", "state")])
+    write_csv(lake / "queries.csv", ("table", "column"), [("shops", "town"), ("shops", "state")])
     (lake.parent.parent / "validation").mkdir()
     main([str(lake.parent.parent), str(lake)])
     assert "constant: " in caplog.text

@@ -1,7 +1,5 @@
 """Test how labelled lakes become examples of references, and how these are judged."""
 
-import csv
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from benchmarks.reference_trees.__main__ import (
 from benchmarks.reference_trees.examples import DOUBT, RIGHT, WRONG, Examples, collect
 from benchmarks.reference_trees.judge import judge, probabilities
 from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble
-from lakes.handmade import draw, numbers
+from lakes.handmade import draw, numbers, write_csv
 
 TABLES = {
     "customers": {"id": numbers(1, 61), "born": numbers(1940, 2000)},
@@ -28,21 +26,15 @@ DECLARED = [("orders", "customer_id", "customers", "id")]
 HEADER = ("from_table", "from_column", "to_table", "to_column")
 
 
-def write(path: Path, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([[*header], *rows])
-
-
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
     """Return a labelled lake of the school's form, in which one reference is not declared."""
     folder = tmp_path / "train" / "000-relational-alone-plain"
     for name, columns in TABLES.items():
-        write(folder / "tables" / f"{name}.csv", columns, zip(*columns.values(), strict=False))
-    write(folder / "references.csv", (*HEADER, "direction"), [(*DECLARED[0], "unique")])
-    write(folder / "declared.csv", HEADER, DECLARED)
-    write(folder / "provenance.csv", ("table", "database"), [(name, "shop") for name in TABLES])
+        write_csv(folder / "tables" / f"{name}.csv", columns, zip(*columns.values(), strict=False))
+    write_csv(folder / "references.csv", (*HEADER, "direction"), [(*DECLARED[0], "unique")])
+    write_csv(folder / "declared.csv", HEADER, DECLARED)
+    write_csv(folder / "provenance.csv", ("table", "database"), [(name, "shop") for name in TABLES])
     return folder
 
 
@@ -68,7 +60,7 @@ def test_undeclared_references_that_names_and_values_tell_are_in_doubt(lake: Pat
 
 def test_a_lake_whose_truth_is_whole_has_no_such_doubt(lake: Path) -> None:
     (lake / "declared.csv").unlink()
-    write(lake / "declared_all.csv", HEADER, DECLARED)
+    write_csv(lake / "declared_all.csv", HEADER, DECLARED)
     found = collect(lake)
     assert found
     assert named(found, lake)["invoices.order_id", "orders.id"] == WRONG
@@ -76,14 +68,14 @@ def test_a_lake_whose_truth_is_whole_has_no_such_doubt(lake: Path) -> None:
 
 def test_a_column_whose_key_holds_none_of_its_values_is_not_judged(lake: Path) -> None:
     lost = ("invoices", "id", "customers", "born")
-    write(lake / "declared.csv", HEADER, [*DECLARED, lost])
+    write_csv(lake / "declared.csv", HEADER, [*DECLARED, lost])
     found = collect(lake)
     assert found
     assert np.flatnonzero(~found.judged).tolist() == [2]
 
 
 def test_a_lake_without_candidates_teaches_nothing(tmp_path: Path) -> None:
-    write(tmp_path / "tables" / "a.csv", ["x"], [["one"], ["two"]])
+    write_csv(tmp_path / "tables" / "a.csv", ["x"], [["one"], ["two"]])
     assert collect(tmp_path) is None
 
 
@@ -150,11 +142,11 @@ def headers(tmp_path: Path) -> Path:
         "sellers": ["id", "name"],
     }
     for name, columns in tables.items():
-        write(folder / "tables" / f"{name}.csv", columns, [])
+        write_csv(folder / "tables" / f"{name}.csv", columns, [])
     declared = [(*DECLARED[0],), ("orders", "seller_id", "sellers", "id")]
-    write(folder / "references.csv", (*HEADER, "direction"), [])
-    write(folder / "declared.csv", HEADER, declared)
-    write(folder / "provenance.csv", ("table", "database"), [(name, "shop") for name in tables])
+    write_csv(folder / "references.csv", (*HEADER, "direction"), [])
+    write_csv(folder / "declared.csv", HEADER, declared)
+    write_csv(folder / "provenance.csv", ("table", "database"), [(name, "shop") for name in tables])
     return folder
 
 
