@@ -134,7 +134,10 @@ def take(tab: Tab, page: Path, view: View, folder: Path) -> None:
 
 def take_pictures(found: FoundJoins, lake: GalleryLake, folder: Path) -> None:
     """Write the pictures of a lake's page."""
-    with tempfile.TemporaryDirectory() as scratch, browse(Path(scratch, "browser")) as tab:
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
+        browse(Path(scratch, "browser")) as tab,
+    ):
         page = Path(scratch, "joins.html")
         found.to_html(page)
         size = {"width": 1280, "height": 760, "deviceScaleFactor": 1, "mobile": False}
