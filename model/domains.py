@@ -69,8 +69,8 @@ class DomainOdds:
         likely = np.tile(relations.probability[refers], 2)
         expected = np.bincount(ends, likely, minlength=len(lake.titles))
         self._references = np.log1p(expected)
-        tables, first = np.unique(lake.table_of, return_index=True)
-        places, linked = lake.place_of[first], np.minimum(expected[tables], 1.0)
+        tables = np.unique(lake.table_of)
+        places, linked = lake.table_places[tables], np.minimum(expected[tables], 1.0)
         self._around = np.bincount(places, linked) / np.maximum(np.bincount(places), 1)
 
     def describe(

@@ -280,8 +280,12 @@ class Lake:
     @cached_property
     def place_of(self) -> ColumnInts:
         """The number of the folder or schema of each column."""
-        numbers = np.unique(self.places, return_inverse=True)[1]
-        return numbers.astype(np.int64)[self.table_of]
+        return self.table_places[self.table_of]
+
+    @cached_property
+    def table_places(self) -> SomeInts:
+        """The number of the folder or schema of each table."""
+        return np.unique(self.places, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
     def columns_of(self) -> tuple[SomeInts, ...]:

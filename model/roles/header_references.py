@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Shaped
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
@@ -95,11 +95,6 @@ class HeaderNames:
         return [*map(int, self.names.lake.table_of)]
 
     @cached_property
-    def places(self) -> Int[np.ndarray, " table"]:
-        """The number of the folder or schema of each table."""
-        return np.unique(self.names.lake.places, return_inverse=True)[1]
-
-    @cached_property
     def number(self) -> ColumnInts:
         """The number of each column's name."""
         return number_distinct(self.joined)[1]
@@ -107,8 +102,8 @@ class HeaderNames:
     @cached_property
     def local(self) -> ColumnInts:
         """The number of each column's name in its folder or schema."""
-        places = self.places[self.names.lake.table_of]
-        return number_distinct(zip(self.number.tolist(), places.tolist(), strict=True))[1]
+        places = self.names.lake.place_of.tolist()
+        return number_distinct(zip(self.number.tolist(), places, strict=True))[1]
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -272,12 +267,12 @@ class HeaderCandidates:
             yield from ((a, b) for a in group for b in likely[:_HOMES] if a != b)
         tables = defaultdict[tuple[int, str], list[int]](list)
         for table, title in enumerate(header.titles):
-            tables[int(header.places[table]), title].append(table)
+            tables[int(header.names.lake.table_places[table]), title].append(table)
         named = {(header.owners[at], name): at for at, name in enumerate(header.number.tolist())}
         for table, title in enumerate(header.titles):
             starts = (title[:cut] for cut in range(_SHORTEST, len(title)))
             for start in starts:
-                for other in tables.get((int(header.places[table]), start), ()):
+                for other in tables.get((int(header.names.lake.table_places[table]), start), ()):
                     for column in lake.columns_of[table].tolist():
                         key = named.get((other, int(header.number[column])))
                         if key is not None and header.meanings[column]:
@@ -327,12 +322,12 @@ class HeaderCandidates:
         people = defaultdict[int, list[int]](list)
         for table, words in enumerate(names.tables):
             if words and words[-1] in PEOPLE:
-                people[int(header.places[table])] += self._sure[table]
+                people[int(header.names.lake.table_places[table])] += self._sure[table]
         return {
             (column, key): share / 2 if column in settled else share
             for column, table in enumerate(header.owners)
             if (share := names.actor(column))
-            for key in people.get(int(header.places[table]), ())
+            for key in people.get(int(header.names.lake.table_places[table]), ())
             if key != column
         }
 

@@ -167,7 +167,7 @@ class TableComparison:
         prefixes = [_prefix(title) for title in lake.titles]
         self._prefix = _numbered(prefixes)
         self._has_prefix = np.array([bool(prefix) for prefix in prefixes], dtype=bool)
-        self._place = _numbered(lake.places)
+        self._place = lake.table_places
         self._vocabulary = _weigh_vocabulary(lake)
         squares = self._vocabulary.multiply(self._vocabulary)
         self._lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())

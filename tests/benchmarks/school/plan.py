@@ -200,7 +200,7 @@ def _make_relational(
 ) -> tuple[SchoolLake, list[str]]:
     related = _thinned([one for one in pool if one.references], random)
     for _ in range(_TRIES):
-        chosen = list(_draw(draft, related, random))
+        chosen = list(_draw(draft, related, random, _make_part))
         lake = combine(chosen, random, folders=draft.layout == Layout.FOLDERS)
         if lake.truth:
             lake = _scatter(lake, random) if draft.layout == Layout.SCATTERED else lake
@@ -248,7 +248,7 @@ def _draw(
     draft: Draft,
     pool: Sequence[Database],
     random: Random,
-    make_part: Callable[..., Database] | None = None,
+    make_part: Callable[..., Database],
 ) -> Iterator[Database]:
     alone = draft.layout == Layout.ALONE or (
         draft.layout == Layout.SCATTERED and random.random() < _ALONE
@@ -263,8 +263,7 @@ def _draw(
             continue
         count -= 1
         for _ in range(copies):
-            make = make_part or _make_part
-            part = make(database, draft.rows, random, is_copied=copies > 1)
+            part = make_part(database, draft.rows, random, is_copied=copies > 1)
             left -= len(part.tables)
             yield part
 
