@@ -13,7 +13,7 @@ from benchmarks.school.repository import Repository
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _ROWS = 20_000
-"""Maximum number of rows that are read of a table."""
+"""Maximum number of rows that are read of a table, unless another one is asked for."""
 
 _COPY = re.compile(
     r"^COPY\s+(?P<table>[^\s(]+)\s*\((?P<columns>[^)]*)\)\s+FROM\s+stdin[^\n]*\n(?P<rows>.*?)^\\\.",
@@ -46,26 +46,29 @@ class Table:
     rows: list[dict[str, str]] = field(default_factory=list)
 
 
-def read_sql(repository: Repository, patterns: str) -> Database:
+def read_sql(repository: Repository, patterns: str, *, rows: int = _ROWS) -> Database:
     """Read the scripts of a repository as one database.
 
     Args:
         repository: The repository.
         patterns: Patterns of their paths, separated by spaces; `?` stands for a space in a name.
+        rows: Maximum number of rows that are read of a table.
 
     Raises:
         UnreadableSourceError: No file matches.
     """
     paths = repository.matching(patterns)
-    return database_of(repository.source, [decoded(repository.read(path)) for path in paths])
+    scripts = [decoded(repository.read(path)) for path in paths]
+    return database_of(repository.source, scripts, rows=rows)
 
 
-def database_of(name: str, scripts: Iterable[str]) -> Database:
+def database_of(name: str, scripts: Iterable[str], *, rows: int = _ROWS) -> Database:
     """Return the database that scripts create, whatever their order.
 
     Args:
         name: Name of the database.
         scripts: The scripts; those that create tables may come after those that fill them.
+        rows: Maximum number of rows that are read of a table.
     """
     tables: dict[str, Table] = {}
     inserts: list[list[Token]] = []
@@ -79,9 +82,9 @@ def database_of(name: str, scripts: Iterable[str]) -> Database:
             elif "TABLE" in first and first[0] in {"CREATE", "ALTER"}:
                 _define(statement, tables)
     for statement in inserts:
-        _insert(statement, tables)
+        _insert(statement, tables, rows)
     for match in copies:
-        _copy(match, tables)
+        _copy(match, tables, rows)
     frames = {table.name: _frame(table) for table in tables.values() if table.columns}
     whole, parts = (tuple(sorted(set(_references(tables, wide=wide)))) for wide in (False, True))
     return Database(name, frames, whole, parts).without_dangling_references()
@@ -197,7 +200,7 @@ def _parts(statement: Sequence[Token], at: int) -> Iterator[list[Token]]:
     yield part
 
 
-def _insert(statement: Sequence[Token], tables: dict[str, Table]) -> None:
+def _insert(statement: Sequence[Token], tables: dict[str, Table], rows: int) -> None:
     """Add the rows of an INSERT, if they are written out."""
     at = 1
     while at < len(statement) and statement[at].word in {"INTO", "IGNORE", "OR", "REPLACE"}:
@@ -215,7 +218,7 @@ def _insert(statement: Sequence[Token], tables: dict[str, Table]) -> None:
     if at >= len(statement) or statement[at].word == "SELECT":
         return
     at += 1
-    while _is(statement, at, "(") and len(table.rows) < _ROWS:
+    while _is(statement, at, "(") and len(table.rows) < rows:
         cells = [_cell(part) for part in _parts(statement, at)]
         if len(cells) == len(columns) and any(cells):
             table.rows.append(dict(zip(columns, cells, strict=True)))
@@ -249,12 +252,12 @@ def _cell(part: Sequence[Token]) -> str:
     return ""
 
 
-def _copy(match: re.Match[str], tables: dict[str, Table]) -> None:
+def _copy(match: re.Match[str], tables: dict[str, Table], rows: int) -> None:
     table = tables.get(match["table"].rpartition(".")[2].strip('"').lower())
     if not table:
         return
     columns = [column.strip().strip('"').lower() for column in match["columns"].split(",")]
-    for line in match["rows"].splitlines()[:_ROWS]:
+    for line in match["rows"].splitlines()[:rows]:
         cells = ["" if cell == r"\N" else cell.strip() for cell in line.split("\t")]
         if len(cells) == len(columns):
             table.rows.append(dict(zip(columns, cells, strict=True)))

@@ -1,0 +1,1 @@
+"""Public lakes whose joins were read by a person: expected ones, and what `hyperjoin find` lists."""
