@@ -1,1 +1,1 @@
-"""Public lakes whose joins were read by a person: expected ones, and what `hyperjoin find` lists."""
+"""Public lakes that a person read: the joins expected of them, and those that a run lists."""
