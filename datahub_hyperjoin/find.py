@@ -28,7 +28,6 @@ from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.join_graph import find_hyperedges
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm import Naming
 from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.signals.copies import find_copies
@@ -51,7 +50,13 @@ from datahub_hyperjoin.stages.named_joins import (
 from datahub_hyperjoin.stages.pair_evidence import DataReader, confirm_pairs, with_row_counts
 from datahub_hyperjoin.stages.part_joins import add_part_joins
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
-from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
+from datahub_hyperjoin.stages.role_decisions import (
+    ask_about_keys,
+    decide_joins,
+    propose_references,
+    rank_partners,
+    report_answers,
+)
 from datahub_hyperjoin.tables import DescribedTable, Pair, TableId, TableProfile, pair_of
 from datahub_hyperjoin.wording import number_of
 
@@ -97,19 +102,6 @@ class LakeComparison:
     """The evidence of all pairs that were compared on the data, whether or not they join."""
 
 
-def _report_names(naming: Naming, progress: Progress) -> None:
-    counts = naming.counts
-    progress.count("llm_names_requested", counts.requested)
-    progress.count("llm_names_received", counts.received)
-    progress.count("llm_names_from_cache", counts.cached)
-    progress.count("names_by_rules", counts.by_rules)
-    progress.count("llm_requests", counts.requests)
-    progress.count("llm_tokens", counts.tokens)
-    progress.count("llm_cost", counts.cost)
-    for failure in naming.failures:
-        progress.warn(failure.title, failure.message, failure.context)
-
-
 def index_lake(
     profiles: Sequence[TableProfile],
     config: ModelConfig,
@@ -123,8 +115,7 @@ def index_lake(
     lake = Lake.from_tables(profiles).in_order()
     copies = find_copies(lake, _views(profiles)) if knows_copies else None
     index = build_lake_index(lake, config, facts, progress.say, copies=copies)
-    if config.variants.llm:
-        _report_names(index.naming, progress)
+    report_answers(index.naming.counts, index.naming.failures, progress)
     within, across = find_hyperedges(lake, index.joins, config.setting)
     progress.count("key_columns", len(index.keys))
     progress.count("columns_with_partners_left_out", index.overlap.cut)
@@ -269,7 +260,7 @@ def _find(
     named: tuple[Join, ...] = ()
     if described:
         with progress.stage("Comparing names"):
-            named = find_named_joins(profiles, described, model, facts)
+            named = find_named_joins(profiles, described, model, facts, progress)
     declared = find_unverified_keys(profiles, facts, [*findings.joins, *named])
     if named or declared or described:
         findings = _with_named(findings, (*declared, *named), described, model.ranking.top_k)
@@ -358,8 +349,7 @@ def _compare_values(
         encoding = embed(index, model, progress, _find_executor(session, model, progress))
     ranked = _rank(index, encoding, model, progress)
     least, accepted = model.ranking.min_containment, facts.accepted
-    unverified: set[TableId] = set()
-    store = open_store(config.profile, progress)
+    unverified, store = set[TableId](), open_store(config.profile, progress)
     reader = DataReader(index, [each.table for each in profiles], session, store, unverified.add)
     with progress.stage("Verifying on the data"):
         # A probable reference is verified even if the ranking did not select the pair.
@@ -369,11 +359,12 @@ def _compare_values(
         evidence = choose_evidence(direct, bridged, accepted=accepted)
     with progress.stage("Deciding roles"):
         confirmed = confirm_pairs(evidence, min_containment=least, accepted=accepted)
+        index = ask_about_keys(index, confirmed, model, progress)
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):
         composite = find_composite_joins(index, facts, reader=reader, ranking=model.ranking)
-        joins = with_composite_joins(single, composite)
-        joins = add_part_joins(joins, facts, reader, model.ranking)
+        whole = with_composite_joins(single, composite)
+        joins = add_part_joins(whole, facts, reader, model.ranking)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, joins, min_containment=least)
     joins = with_row_counts(with_crosswalks(joins, crosswalks), profiles)

@@ -166,7 +166,7 @@ class KeptFindings:
         """Look for the findings of an earlier run with the same input."""
         # Nothing is kept if a network is trained or a language model asked, because the findings
         # then follow from more than this.
-        learns = model.ranking.scoring is not Scoring.SIGNALS or model.variants.llm is not None
+        learns = model.ranking.scoring is not Scoring.SIGNALS or model.llm is not None
         if learns or store.config.store is None:
             return cls(store, key="")
         settings = replace(store.config, store=None, force=False)

@@ -69,11 +69,10 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     hyperedges_within_tables: int = 0
     hyperedges_across_tables: int = 0
     largest_hyperedge_across_tables: int = 0
-    llm_names_requested: int = 0
-    """Key columns for which a language model could suggest a name variant."""
-    llm_names_received: int = 0
-    llm_names_from_cache: int = 0
-    names_by_rules: int = 0
+    llm_questions: int = 0
+    """Questions to a language model: for the keys of columns, and for name variants."""
+    llm_answers: int = 0
+    llm_answers_from_cache: int = 0
     llm_requests: int = 0
     llm_tokens: int = 0
     """Tokens of requests and answers; an upper estimate if the endpoint does not count tokens."""

@@ -47,7 +47,7 @@ def recipe(key: str, value: object) -> dict[str, Any]:
     if key.startswith("connections."):
         written["connections"] = [{"database": {"url": "sqlite://"}}]
     if ".llm." in key:
-        written["model"] = {"variants": {"llm": {"model": "small"}}}
+        written["model"] = {"llm": {"model": "small"}}
     node: Any = written
     *sections, last = key.split(".")
     for section, after in zip(sections, [*sections, last][1:], strict=True):
@@ -68,7 +68,7 @@ def test_the_numbers_are_found() -> None:
         "profile.max_rows",
         "emit.sql_timeout",
         "connections.0.database.timeout",
-        "model.variants.llm.max_cost",
+        "model.llm.max_cost",
         "catalog.queries",
     } <= NUMBERS.keys()
     assert len(NUMBERS) >= 30

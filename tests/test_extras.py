@@ -36,7 +36,7 @@ def test_a_default_run_needs_no_extra() -> None:
     ("model", "option", "package", "extra"),
     [
         ({"ranking": {"scoring": "blend"}}, "model.ranking.scoring: blend", "torch", "hin"),
-        ({"variants": {"llm": {"model": "m"}}}, "model.variants.llm", "openai", "llm"),
+        ({"llm": {"model": "m"}}, "model.llm", "openai", "llm"),
     ],
 )
 def test_a_recipe_without_its_extra_is_refused_with_the_command(

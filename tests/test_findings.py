@@ -14,7 +14,7 @@ from datahub_hyperjoin.find import find as find_all
 from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.locations import File
-from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring, VariantConfig
+from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.config.sections import LanguageModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles import store
@@ -239,9 +239,7 @@ def test_findings_hold_no_values_and_are_used_again_without_profiles(tmp_path: P
     "model",
     [
         ModelConfig(ranking=RankingConfig(scoring=Scoring.BLEND)),
-        ModelConfig(
-            variants=VariantConfig(llm=LanguageModelConfig(model="m", base_url="http://localhost"))
-        ),
+        ModelConfig(llm=LanguageModelConfig(model="m", base_url="http://localhost")),
     ],
 )
 def test_findings_of_a_model_that_learns_or_asks_are_not_kept(

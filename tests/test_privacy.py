@@ -72,7 +72,7 @@ def keeping(folder: Path, endpoint: Endpoint) -> dict[str, Any]:
             "network": {"width": 32},
             "training": {"epochs": 2},
             "ranking": {"scoring": "blend"},
-            "variants": {"llm": {**llm, "cache": str(folder / "kept" / "cache")}},
+            "llm": {**llm, "cache": str(folder / "kept" / "cache")},
         },
     }
 

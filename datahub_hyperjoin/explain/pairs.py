@@ -276,6 +276,9 @@ class ReferenceExplanation:
     rivals: tuple[RivalKey, ...] = ()
     """The best other keys, most probable first."""
 
+    answer: str = ""
+    """What a language model answered about the column; empty if it was not asked."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairExplanation:
@@ -375,10 +378,19 @@ def _describe(
                 RivalKey(key=ids[other], probability=likely)
                 for other, likely in trees.rivals(number, key)
             ),
+            answer=_answer(index, number),
         )
         for number, key in zip(numbers, relations.key[numbers].tolist(), strict=True)
         if key in numbers or (key != NO_KEY and not between)
     )
+
+
+def _answer(index: LakeIndex, column: int) -> str:
+    """Say which key a language model chose for a column; empty if it was not asked."""
+    if column not in index.choices:
+        return ""
+    chosen = index.choices[column]
+    return "none of the keys" if chosen == NO_KEY else str(index.lake.ids[chosen])
 
 
 def _name_crosswalk(pair: Pair, crosswalks: Iterable[CrosswalkJoin]) -> str:

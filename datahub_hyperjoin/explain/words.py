@@ -100,6 +100,8 @@ def _facts(pair: PairExplanation) -> Iterator[str]:
         if reference.clues:
             decided = (f"{clue.name} {clue.log_odds:+.1f}" for clue in reference.clues)
             yield f"  Clues that weigh most, in log-odds: {'; '.join(decided)}"
+        if reference.answer:
+            yield f"  A language model chose: {reference.answer}"
         if reference.rivals:
             others = (f"{rival.key} {rival.probability:.2f}" for rival in reference.rivals)
             yield f"  Other keys: {', '.join(others)}"

@@ -218,13 +218,13 @@ class HyperJoinConfig(
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:
         """Refuse unwritable output paths before the run starts."""
-        llm = self.model.variants.llm
+        llm = self.model.llm
         paths: dict[str, tuple[Path | None, Callable[[Path], str]]] = {
             "catalog.folder": (self.catalog.folder if self.catalog.demo else None, _against_lake),
             "page": (self.page, _against_page),
             "profile.store": (self.profile.store, _against_keeping),
             "model.path": (self.model.path, _against_model),
-            "model.variants.llm.cache": (llm.cache if llm else None, _against_keeping),
+            "model.llm.cache": (llm.cache if llm else None, _against_keeping),
         }
         for key, (path, find_obstacle) in paths.items():
             if path and (obstacle := obstacle_to(path, find_obstacle)):

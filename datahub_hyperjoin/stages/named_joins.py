@@ -13,7 +13,8 @@ from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.stages.role_decisions import joinability_of
+from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.stages.role_decisions import ask_about_keys, joinability_of
 from datahub_hyperjoin.tables import ColumnId, DescribedTable, Pair, TableProfile, pair_of
 
 
@@ -55,11 +56,13 @@ def find_named_joins(
     described: Sequence[DescribedTable],
     config: ModelConfig,
     facts: CatalogFacts,
+    progress: Progress,
 ) -> tuple[Join, ...]:
     """Suggest joins for tables whose rows were not read."""
     index, by_names = index_by_names(profiles, described, config, facts)
     if not len(index.lake):
         return ()
+    index = ask_about_keys(index, {}, config, progress)
     unread = {table.id for table in described}
     decisions = _Decisions(index, facts, config.ranking.min_joinability)
     scores = best_scores(rank(index, index.names.vectors(), by_names))

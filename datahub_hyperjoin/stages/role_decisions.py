@@ -23,13 +23,16 @@ from datahub_hyperjoin.joins import (
     reference,
     sort_joins,
 )
-from datahub_hyperjoin.model.config import RankingConfig
+from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
 from datahub_hyperjoin.model.domains import FITTED_WEIGHTS, DomainOdds, DomainWeights
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.llm import AnswerCounts
+from datahub_hyperjoin.model.llm.errors import Failure
 from datahub_hyperjoin.model.roles.reference_trees import Correction, correct_by_trees
 from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
 from datahub_hyperjoin.model.roles.words import endings
 from datahub_hyperjoin.model.signals.names import meaningful_words
+from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.value_forms import VALUE_FORMS
 
@@ -89,8 +92,44 @@ def propose_references(index: LakeIndex) -> set[Pair]:
 
 def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
     """Decide from measured evidence which key each column refers to."""
+    return Relations.from_references(weigh_references(index, evidence), len(index.lake))
+
+
+def weigh_references(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> References:
+    """Weigh all references by measured evidence, and drop those that it refutes."""
     references, refuted = _measure_references(index, evidence)
-    return Relations.from_references(_without(references, refuted), len(index.lake))
+    return _without(references, refuted)
+
+
+def ask_about_keys(
+    index: LakeIndex, evidence: Mapping[Pair, Evidence], config: ModelConfig, progress: Progress
+) -> LakeIndex:
+    """Ask a language model, if the recipe names one, which keys the uncertain columns refer to.
+
+    Returns:
+        The index with the answers.
+    """
+    if config.llm is None:
+        return index
+    # Few runs ask a language model.
+    from datahub_hyperjoin.model.llm.adjudication import adjudicate  # noqa: PLC0415
+
+    references = weigh_references(index, evidence)
+    found = adjudicate(index.lake, references, config.llm, progress.say, index.naming.counts)
+    report_answers(found.counts, found.failures, progress)
+    return index.with_choices(found.choices)
+
+
+def report_answers(counts: AnswerCounts, failures: Iterable[Failure], progress: Progress) -> None:
+    """Count what a language model was asked, and warn of its failures."""
+    progress.count("llm_questions", counts.questions)
+    progress.count("llm_answers", counts.received)
+    progress.count("llm_answers_from_cache", counts.cached)
+    progress.count("llm_requests", counts.requests)
+    progress.count("llm_tokens", counts.tokens)
+    progress.count("llm_cost", counts.cost)
+    for failure in failures:
+        progress.warn(failure.title, failure.message, failure.context)
 
 
 def decide_with_repeated(

@@ -21,7 +21,6 @@ from datahub_hyperjoin.model.config.sections import (
     Reuse,
     Scoring,
     TrainingConfig,
-    VariantConfig,
 )
 
 __all__ = [
@@ -43,5 +42,4 @@ __all__ = [
     "Reuse",
     "Scoring",
     "TrainingConfig",
-    "VariantConfig",
 ]

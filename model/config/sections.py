@@ -43,8 +43,8 @@ class LanguageModelConfig:
     of your own may need none."""
 
     send_values: bool = False
-    """Whether requests contain up to five values of each key column, except personal columns. By
-    default, they contain names only."""
+    """Whether requests contain up to five values of each column that is asked about and of its
+    possible keys, except personal columns. By default, they contain names only."""
 
     concurrency: FewAtOnce = 4
     """Number of requests at the same time."""
@@ -53,12 +53,12 @@ class LanguageModelConfig:
     """Time limit of a request, in seconds."""
 
     answer_tokens: PerColumn = 100
-    """Maximum number of answer tokens for each column in a request. Reasoning models need more
-    tokens."""
+    """Maximum number of answer tokens for each column that is asked about. Reasoning models need
+    more tokens."""
 
     max_tokens: Large = 2_000_000
-    """Maximum number of tokens in all requests and answers of a run. Once it is reached, built-in
-    rules provide the remaining name variants."""
+    """Maximum number of tokens in all requests and answers of a run. Once it is reached, no more
+    is asked; the most uncertain columns come first."""
 
     max_cost: MaxCost | None = None
     """Maximum cost of a run, in the currency of the prices. Needs both prices."""
@@ -70,8 +70,8 @@ class LanguageModelConfig:
     """Price of a million tokens of answers."""
 
     cache: Path | None = None
-    """Folder that keeps answers, so that no run repeats a request. It contains names and no
-    values."""
+    """Folder that keeps answers, so that no run repeats a request. It contains names, numbers and
+    no values."""
 
     def __post_init__(self) -> None:
         """Reject invalid values.
@@ -92,15 +92,6 @@ class LanguageModelConfig:
         if self.max_cost is not None and None in {self.input_price, self.output_price}:
             message = "`max_cost` needs `input_price` and `output_price`. Set both"
             raise ValueError(message)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class VariantConfig:
-    """Settings for name variants from a language model."""
-
-    llm: LanguageModelConfig | None = None
-    """A language model that suggests one name variant of each key column. By default, nothing is
-    sent, and rules alone provide variants."""
 
 
 class Reuse(str, Enum):
@@ -274,8 +265,9 @@ class ModelConfig:
     features: FeatureConfig = field(default_factory=FeatureConfig)
     """The inputs of the model: word vectors, names and values."""
 
-    variants: VariantConfig = field(default_factory=VariantConfig)
-    """The optional source of name variants that complements the built-in rules."""
+    llm: LanguageModelConfig | None = None
+    """A language model, which is asked about each column whose key is uncertain, and, where a
+    network is trained, for one name variant of each key column. By default, nothing is sent."""
 
     hypergraph: HypergraphConfig = field(default_factory=HypergraphConfig)
     """The conditions under which columns share a hyperedge across tables."""
@@ -288,6 +280,11 @@ class ModelConfig:
 
     ranking: RankingConfig = field(default_factory=RankingConfig)
     """Number of candidates and suggestions, and how candidates are scored and ordered."""
+
+    @property
+    def asks_for_variants(self) -> bool:
+        """Whether a language model is asked for name variants, which only a network learns from."""
+        return bool(self.llm) and self.uses_variants and self.ranking.scoring is not Scoring.SIGNALS
 
     @property
     def uses_variants(self) -> bool:
@@ -371,8 +368,8 @@ def require_extras(config: ModelConfig) -> None:
     scoring, needed = config.ranking.scoring, dict[str, str]()
     if scoring is not Scoring.SIGNALS:
         needed["hin"] = f"model.ranking.scoring: {scoring.value}"
-    if config.variants.llm:
-        needed["llm"] = "model.variants.llm"
+    if config.llm:
+        needed["llm"] = "model.llm"
     for extra, option in needed.items():
         for package in _PACKAGES[extra]:
             if find_spec(package) is None:

@@ -1,6 +1,6 @@
 """The lake index: everything that is computed about a lake before training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -46,6 +46,9 @@ class LakeIndex:
     entity_kinds: bool = True  # whether standard codes and names in values are recognised
     roles: bool = True
     naming: Naming = field(default_factory=Naming)
+    choices: Mapping[int, int] = field(default_factory=dict)
+    """The key that a language model chose for a column, or `NO_KEY`."""
+
     copies: Copies | None = None
     """The tables that are copies of others; None if they are compared as all others."""
 
@@ -56,8 +59,14 @@ class LakeIndex:
     def with_decisions(self, priors: CatalogPriors) -> "LakeIndex":
         """Return a copy of the index that uses the decisions in the given catalog priors."""
         # The key columns and the join graph stay as they are.
-        other = replace(self, priors=priors)
-        # What does not depend on decisions is not computed again.
+        return self._with_same_columns(replace(self, priors=priors))
+
+    def with_choices(self, choices: Mapping[int, int]) -> "LakeIndex":
+        """Return a copy of the index in which a language model chose the keys of some columns."""
+        return self._with_same_columns(replace(self, choices=choices))
+
+    def _with_same_columns(self, other: "LakeIndex") -> "LakeIndex":
+        # What depends on columns alone is not computed again.
         for name in ("names", "entities", "crosswalks", "cells", "beyond_overlap"):
             vars(other)[name] = getattr(self, name)
         return other
@@ -141,6 +150,10 @@ class LakeIndex:
         `measured` is the containment of directed pairs on all rows, where it is known. `correct`
         corrects the scores of the best candidates, where names and values are read.
         """
+        found = self._weigh_clues(measured, correct)
+        return found.with_choices(self.choices, len(self.lake)) if self.choices else found
+
+    def _weigh_clues(self, measured: Containments, correct: Correction) -> References:
         if not self.roles:
             return References.empty()
         if not self.features.values:
@@ -183,11 +196,11 @@ def build_lake_index(
     if copies and copies.groups:
         overlap = overlap.select(~_are_apart(copies, priors, overlap.left, overlap.right))
     naming = Naming()
-    if config.uses_variants and config.variants.llm:
+    if config.llm and config.asks_for_variants:
         # Few lakes ask a language model.
         from datahub_hyperjoin.model.llm.naming import name_columns  # noqa: PLC0415
 
-        naming = name_columns(lake, keys, config.variants, say)
+        naming = name_columns(lake, keys, config.llm, say)
     joins = build_join_graph(
         lake, keys, overlap=overlap, priors=priors, config=config, variants=naming.variants
     )

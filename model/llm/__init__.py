@@ -1,7 +1,8 @@
-"""Ask a language model for name variants of key columns (paper, section 4.1, step 3).
+"""Ask a language model what names mean.
 
-It is off unless a recipe names a model under `model.variants.llm`. The rules of
-`datahub_hyperjoin.model.signals.names` provide the variants that the model does not.
+It is asked which keys uncertain columns refer to, and for other names of key columns (paper,
+section 4.1, step 3).
+It is off unless a recipe names a model under `model.llm`.
 """
 
 from collections.abc import Mapping
@@ -11,11 +12,11 @@ from datahub_hyperjoin.model.llm.errors import Failure
 
 
 @dataclass(frozen=True)
-class NamingCounts:
-    """Counts of name variants by source, and the cost of requests."""
+class AnswerCounts:
+    """Numbers of questions and answers, and the cost of requests."""
 
-    # Number of key columns for which a variant was requested from the cache or the model.
-    requested: int = 0
+    # Number of columns that an answer from the cache or the model was wanted for.
+    questions: int = 0
     received: int = 0
     cached: int = 0
     requests: int = 0
@@ -23,10 +24,9 @@ class NamingCounts:
     tokens: int = 0
     cost: float = 0.0
 
-    @property
-    def by_rules(self) -> int:
-        """Number of key columns that get their name variant by built-in rules, not from a model."""
-        return self.requested - self.received - self.cached
+
+NOTHING = AnswerCounts()
+"""The counts where nothing was asked."""
 
 
 @dataclass(frozen=True)
@@ -34,5 +34,5 @@ class Naming:
     """Name variants from a language model, with counts, costs and reasons for missing variants."""
 
     variants: Mapping[int, str] = field(default_factory=dict)
-    counts: NamingCounts = NamingCounts()
+    counts: AnswerCounts = NOTHING
     failures: tuple[Failure, ...] = ()

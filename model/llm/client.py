@@ -15,7 +15,7 @@ import openai
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.errors import FailureKind, NoReplyError, Reply
-from datahub_hyperjoin.model.llm.question import Form, Prompt
+from datahub_hyperjoin.model.llm.prompt import Form, Prompt
 from datahub_hyperjoin.visible import redact
 
 _MAX_BYTES = 1 << 20  # maximum size of an answer
@@ -78,8 +78,8 @@ class Client:
             "messages": prompt.messages,
             form.limit: prompt.answer_tokens,
         }
-        if form.response_format:
-            options["response_format"] = form.response_format
+        if response_format := form.response_format(prompt):
+            options["response_format"] = response_format
         # The client's timeout is that of a single read; an answer in drops could last for hours.
         deadline = time.monotonic() + self._config.timeout
         body = bytearray()

@@ -32,11 +32,11 @@ class Reply:
 
 
 _FIXES = {
-    HTTPStatus.PAYMENT_REQUIRED: "Check the credit of the account of `model.variants.llm.api_key`",
-    HTTPStatus.NOT_FOUND: "Check `model.variants.llm.model` and `model.variants.llm.base_url`",
+    HTTPStatus.PAYMENT_REQUIRED: "Check the credit of the account of `model.llm.api_key`",
+    HTTPStatus.NOT_FOUND: "Check `model.llm.model` and `model.llm.base_url`",
 }
 _NO_MORE_REQUESTS: LiteralString = (
-    "No more requests are sent. Rules provide the remaining name variants"
+    "No more requests are sent. The run goes on without the remaining answers"
 )
 
 
@@ -52,14 +52,14 @@ class Failure:
 
     @classmethod
     def refused(cls, status: int) -> "Failure":
-        fix = _FIXES.get(HTTPStatus(status), "Check `model.variants.llm.api_key`")
+        fix = _FIXES.get(HTTPStatus(status), "Check `model.llm.api_key`")
         return cls("Language model refused the request", _NO_MORE_REQUESTS, f"HTTP {status}. {fix}")
 
     @classmethod
     def misconfigured(cls, reason: str) -> "Failure":
         return cls(
             "Language model cannot be reached",
-            "Rules provide all name variants",
+            "The run goes on without it",
             f"{reason.rstrip('.')}. Check the environment's proxy and certificates",
         )
 
@@ -69,7 +69,7 @@ class Failure:
             "Language model does not answer",
             _NO_MORE_REQUESTS,
             f"{requests} requests in a row had no usable answer, the last one: {reason}. Check "
-            "`model.variants.llm.base_url` and `model.variants.llm.model`",
+            "`model.llm.base_url` and `model.llm.model`",
         )
 
     @classmethod
@@ -77,8 +77,8 @@ class Failure:
         return cls(
             "Language model's budget is spent",
             _NO_MORE_REQUESTS,
-            "Raise `model.variants.llm.max_tokens` or `model.variants.llm.max_cost` to ask about "
-            "all key columns. Answers stored in `model.variants.llm.cache` cost nothing",
+            "Raise `model.llm.max_tokens` or `model.llm.max_cost` to ask about "
+            "all columns. Answers stored in `model.llm.cache` cost nothing",
         )
 
     @classmethod
@@ -86,7 +86,7 @@ class Failure:
         counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         return cls(
             "Language model's answers are missing",
-            "Rules provide the name variants of the columns in these requests",
+            "The run goes on without them",
             f"Requests without a usable answer: {counts}",
         )
 
@@ -94,9 +94,8 @@ class Failure:
     def cut_off(cls, answers: int) -> "Failure":
         return cls(
             "Language model's answers are cut off",
-            "Rules provide the missing name variants",
-            f"{answers} answers reached their limit of tokens. Raise "
-            "`model.variants.llm.answer_tokens`",
+            "The run goes on without the missing ones",
+            f"{answers} answers reached their limit of tokens. Raise `model.llm.answer_tokens`",
         )
 
     @classmethod
@@ -104,7 +103,7 @@ class Failure:
         return cls(
             "Language model's answers are not cached",
             "The next run pays for them again",
-            f"`model.variants.llm.cache`: cannot write to {reason}. Choose a writable folder",
+            f"`model.llm.cache`: cannot write to {reason}. Choose a writable folder",
         )
 
 

@@ -12,7 +12,7 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
-from datahub_hyperjoin.model.config import ModelConfig, VariantConfig
+from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.encode import Elsewhere, Encoding, Epoch, NetworkResult, NetworkTask
 from datahub_hyperjoin.model.errors import NoGpuError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.hyperedges import build_hypergraph
@@ -109,7 +109,7 @@ def _write_task(model: Model, index: LakeIndex, config: ModelConfig) -> NetworkT
     # The task does not hold the key of a language model.
     vectors = config.features.vectors
     features = replace(config.features, vectors=vectors and vectors.resolve())
-    sent = replace(config, path=None, start=None, variants=VariantConfig(), features=features)
+    sent = replace(config, path=None, start=None, llm=None, features=features)
     with temporary_folder() as folder:
         save(model, folder, sent)
         files = {file.name: file.read_bytes() for file in folder.iterdir()}

@@ -72,6 +72,12 @@ _APART_IN_FOLDER = 0.5
 """Share of the clue of groups that counts if two tables of different groups are in one of several
 folders or schemas. These tell databases apart, too."""
 
+NO_KEY = -1
+"""The key of a column that refers to none."""
+_NOT_ASKED = -2
+_TRUST = 10.0
+"""How many times likelier a language model chooses what is true than what is not."""
+
 
 @dataclass(frozen=True)
 class References:
@@ -99,6 +105,23 @@ class References:
         """Return an instance without references."""
         none = np.zeros(0, dtype=np.int64)
         return cls(none, none, np.zeros(0))
+
+    def with_choices(self, choices: Mapping[int, int], columns: int) -> "References":
+        """Return the references after a language model has chosen the keys of some columns.
+
+        `choices` gives the chosen key of each such column, or `NO_KEY`; `columns` is the number of
+        columns of the lake.
+        """
+        chosen = np.full(columns, _NOT_ASKED)
+        chosen[[*choices]] = [*choices.values()]
+        of_none = 1 - np.bincount(self.referring, self.probability, columns)
+        of_none = np.maximum(of_none, 0) * np.where(chosen == NO_KEY, _TRUST, 1.0)
+        is_chosen = chosen[self.referring] == self.referenced
+        weighed = self.probability * np.where(is_chosen, _TRUST, 1.0)
+        total = of_none + np.bincount(self.referring, weighed, columns)
+        asked = chosen[self.referring] != _NOT_ASKED
+        probability = np.where(asked, weighed / total[self.referring], self.probability)
+        return replace(self, probability=probability)
 
     @cached_property
     def best(self) -> Mapping[int, tuple[int, float]]:
@@ -256,10 +279,6 @@ def _without_names(lake: Lake) -> Lake:
     """Return a copy of the lake in which all names are empty."""
     nameless = [replace(profile, id=replace(profile.id, path="")) for profile in lake.profiles]
     return replace(lake, profiles=tuple(nameless), titles=("",) * len(lake.titles))
-
-
-NO_KEY = -1
-"""The key of a column that refers to none."""
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
     # language model, it contains the name variants, but neither the model's name nor its key.
     settings = dataclasses.asdict(config)
     # These do not change training by themselves; the start and the variants are hashed below.
-    for key in ("ranking", "path", "reuse", "start", "variants", "max_memory"):
+    for key in ("ranking", "path", "reuse", "start", "llm", "max_memory"):
         settings.pop(key)
     for choice in _AFTER_TRAINING:
         settings["setting"].pop(choice)

@@ -105,7 +105,7 @@ def test_a_recipe_is_read_without_the_libraries_of_networks() -> None:
 
 def test_sections_and_their_keys_are_listed() -> None:
     keys = recipe_keys()
-    assert {"catalog.folder", "connections[].database.url", "model.variants.llm.cache"} <= {*keys}
+    assert {"catalog.folder", "connections[].database.url", "model.llm.cache"} <= {*keys}
     assert len(keys) == len({*keys})
 
 

@@ -48,7 +48,7 @@ def settings(name: str, value: str) -> dict[str, Any]:
         (settings("spark.hadoop.fs.azure.account.key.me", "${KEY}"), []),
         (settings("spark.hadoop.fs.azure.sas.token.provider.type", "org.Provider"), []),
         (settings("spark.ssl.trustStorePasswordFile", "/run/secrets/trust"), []),
-        ({"model": {"variants": {"llm": {"api_key": "sk-1"}}}}, ["model.variants.llm.api_key"]),
+        ({"model": {"llm": {"api_key": "sk-1"}}}, ["model.llm.api_key"]),
         ({"catalog": {"tables": {"deny": ["password", "secret=.*"]}, "folder": "lake"}}, []),
     ],
 )

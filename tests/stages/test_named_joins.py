@@ -2,6 +2,7 @@
 
 import pytest
 
+from datahub_hyperjoin.evaluate import EvaluationProgress
 from datahub_hyperjoin.joins import CatalogEvidence, KnownNamesakes
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.stages.named_joins import find_named_joins
@@ -26,6 +27,6 @@ def test_columns_of_the_same_name_are_counted_without_values(
     referring: str, told: KnownNamesakes | None
 ) -> None:
     described = [describe(*table) for table in SHOP.items()]
-    joins = find_named_joins((), described, ModelConfig(), DECLARED)
+    joins = find_named_joins((), described, ModelConfig(), DECLARED, EvaluationProgress(print))
     by_column = {str(join.referring): join for join in joins}
     assert by_column[f"{referring}.customer_id"].namesakes == told

@@ -167,17 +167,17 @@ KEY = "sk-topsecret-0123456789"
 
 
 def recipe(**llm: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a recipe may give
-    return {"catalog": {"folder": "lake"}, "model": {"variants": {"llm": llm}}}
+    return {"catalog": {"folder": "lake"}, "model": {"llm": llm}}
 
 
 def test_it_is_off_unless_a_recipe_names_a_model() -> None:
-    assert ModelConfig().variants.llm is None
+    assert ModelConfig().llm is None
     assert HyperJoinConfig.model_validate({"catalog": {"folder": "lake"}}).model == ModelConfig()
 
 
 def test_the_key_can_be_read_and_shows_nowhere() -> None:
     config = HyperJoinConfig.model_validate(recipe(model="small", api_key=KEY))
-    llm = config.model.variants.llm
+    llm = config.model.llm
     assert llm is not None
     assert llm.api_key is not None
     assert llm.api_key.get_secret_value() == KEY
@@ -221,7 +221,7 @@ def test_a_cache_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) 
     tmp_path.joinpath("file").touch()
     for cache, reason in (("file", "it is not a folder"), ("file/names", "file is not a folder")):
         path = str(tmp_path / cache)
-        with pytest.raises(ValidationError, match=rf"`model.variants.llm.cache` is .*{reason}"):
+        with pytest.raises(ValidationError, match=rf"`model.llm.cache` is .*{reason}"):
             HyperJoinConfig.model_validate(recipe(model="small", cache=path))
     for cache in (".", "new/folder"):
         HyperJoinConfig.model_validate(recipe(model="small", cache=str(tmp_path / cache)))

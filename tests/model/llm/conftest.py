@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
+from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm import Naming, naming
+from datahub_hyperjoin.model.llm import Naming, naming, requests
 from datahub_hyperjoin.model.llm.naming import name_columns
 from services.endpoint import Endpoint
 
@@ -35,7 +35,7 @@ def configure(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Configure:
         columns_per_request: int = 25,
         **given: Any,  # noqa: ANN401 - whatever a recipe may give
     ) -> LanguageModelConfig:
-        monkeypatch.setattr(naming, "_RETRIES", retries)
+        monkeypatch.setattr(requests, "_RETRIES", retries)
         monkeypatch.setattr(naming, "_COLUMNS_PER_REQUEST", columns_per_request)
         usual = {"model": "small", "base_url": endpoint.url, "api_key": SecretStr(KEY)}
         return LanguageModelConfig(**{**usual, "timeout": 5.0, **given})
@@ -61,6 +61,6 @@ def name(configure: Configure, shop: Lake) -> Name:
 
     def ask(**given: Any) -> Naming:  # noqa: ANN401 - whatever a recipe may give
         keys = np.arange(len(shop))
-        return name_columns(shop, keys, VariantConfig(llm=configure(**given)), lambda _: None)
+        return name_columns(shop, keys, configure(**given), lambda _: None)
 
     return ask

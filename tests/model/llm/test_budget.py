@@ -2,7 +2,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
-from datahub_hyperjoin.model.llm.naming import Budget, Usage
+from datahub_hyperjoin.model.llm.requests import Budget, Usage
 
 
 def test_requests_side_by_side_never_hold_more_than_the_budget() -> None:

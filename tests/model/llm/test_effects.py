@@ -13,7 +13,8 @@ from datahub_hyperjoin.model.config import (
     OURS,
     LanguageModelConfig,
     ModelConfig,
-    VariantConfig,
+    RankingConfig,
+    Scoring,
 )
 from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
@@ -40,7 +41,7 @@ def partly_alike(make_lake: MakeLake) -> Lake:
 
 
 def asking(config: LanguageModelConfig) -> ModelConfig:
-    return ModelConfig(variants=VariantConfig(llm=config))
+    return ModelConfig(llm=config, ranking=RankingConfig(scoring=Scoring.BLEND))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_a_kept_model_serves_while_the_names_stay(
         quick,
         network=replace(quick.network, width=16),
         training=replace(quick.training, epochs=1),
-        variants=VariantConfig(llm=configure(cache=tmp_path / "names")),
+        llm=configure(cache=tmp_path / "names"),
     )
 
     def trained() -> bool:

@@ -11,12 +11,14 @@ import pytest
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.client import Client, read_wait
-from datahub_hyperjoin.model.llm.naming import Requester
-from datahub_hyperjoin.model.llm.question import FORMS, Prompt, Question
+from datahub_hyperjoin.model.llm.naming import ask_names
+from datahub_hyperjoin.model.llm.prompt import FORMS
+from datahub_hyperjoin.model.llm.question import ColumnInWords
+from datahub_hyperjoin.model.llm.requests import Requester
 from services.endpoint import Answer, Behaviour, Endpoint, hanging_up, naming, refusing, saying
 
 Configure = Callable[..., LanguageModelConfig]
-PROMPT = Prompt((Question("orders", ("id", "customer"), "customer", ()),), 100)
+PROMPT = ask_names([ColumnInWords("", "orders", ("id", "customer"), "customer", ())], 100)
 NAMED = {1: "alt_customer"}
 
 
@@ -73,7 +75,7 @@ def test_the_time_that_the_endpoint_asks_for_is_waited(
 def test_waiting_is_bounded_and_ends_with_the_run(
     endpoint: Endpoint, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.llm.naming._MAX_WAIT", 0.2)
+    monkeypatch.setattr("datahub_hyperjoin.model.llm.requests._MAX_WAIT", 0.2)
     endpoint.script = [refusing(429, retry_after="86400")]
     begin = time.monotonic()
     [names], _ = ask(configure(retries=1), first_wait=50.0)
@@ -94,7 +96,7 @@ def strict(place: int) -> Behaviour:
     """Answer requests in the form `FORMS[place]` or a later form, and reject all others."""
 
     def behave(request: dict[str, Any]) -> Answer | None:
-        allowed = {str(form.response_format) + form.limit for form in FORMS[place:]}
+        allowed = {f"{form.response_format(PROMPT)}{form.limit}" for form in FORMS[place:]}
         limit = "max_tokens" if "max_tokens" in request else "max_completion_tokens"
         known = f"{request.get('response_format')}{limit}" in allowed
         return (naming() if known else refusing(400 if place % 2 else 422))(request)
@@ -143,7 +145,7 @@ def test_a_form_that_was_understood_stays(endpoint: Endpoint, configure: Configu
     names, _ = ask(configure(), times=3)
     assert names == [NAMED, {}, NAMED]
     assert {str(request.get("response_format")) for request in endpoint.requests} == {
-        str(FORMS[0].response_format)
+        str(FORMS[0].response_format(PROMPT))
     }
 
 
@@ -174,7 +176,7 @@ def test_the_token_budget_is_never_exceeded(endpoint: Endpoint, configure: Confi
     assert len(endpoint.requests) == 3
     assert requester.budget.spent.tokens == 3 * most
     assert [failure.title for failure in requester.failures] == ["Language model's budget is spent"]
-    assert "Raise `model.variants.llm.max_tokens`" in next(requester.failures).context
+    assert "Raise `model.llm.max_tokens`" in next(requester.failures).context
 
 
 def test_what_the_endpoint_counts_takes_the_place_of_the_estimate(configure: Configure) -> None:

@@ -19,7 +19,6 @@ from datahub_hyperjoin.model.config import (
     RankingConfig,
     Scoring,
     TrainingConfig,
-    VariantConfig,
 )
 from datahub_hyperjoin.model.encode import Epoch, NetworkResult, NetworkTask, encode
 from datahub_hyperjoin.model.errors import CollapsedError, NoGpuError, NonFiniteLossError
@@ -167,7 +166,7 @@ def test_a_task_holds_neither_sketches_nor_keys_of_the_recipe(
     index: LakeIndex, tmp_path: Path
 ) -> None:
     llm = LanguageModelConfig(model="m", api_key=SecretStr("secret-key"))
-    config = replace(CONFIG, path=tmp_path / "kept-here", variants=VariantConfig(llm=llm))
+    config = replace(CONFIG, path=tmp_path / "kept-here", llm=llm)
     vars(index)["cells"] = index.cells  # computed before
     elsewhere = Elsewhere()
     encode(index, config, lambda _: None, elsewhere)
