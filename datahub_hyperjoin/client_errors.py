@@ -10,15 +10,18 @@ wherever it happens and never shows a password or a token. What parses an answer
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from avro.errors import AvroException
 from datahub.configuration.common import GraphError, OperationalError
-from datahub.ingestion.graph.client import DataHubGraph, entity_type_to_graphql
 from datahub.utilities.urns.error import InvalidUrnError
 from requests import JSONDecodeError, RequestException, Response, exceptions
 
 from datahub_hyperjoin.errors import HyperJoinError, UnknownEntityTypeError
 from datahub_hyperjoin.visible import redact
+
+if TYPE_CHECKING:
+    from datahub.ingestion.graph.client import DataHubGraph
 
 UNREADABLE = (RequestException, GraphError, ValueError, TypeError, AttributeError)
 """Errors that the client raises if a request fails, or if the answer cannot be read."""
@@ -54,7 +57,7 @@ class _LongAnswerError(RequestException):
     """An answer is longer than any of DataHub's."""
 
 
-def limit_answers(graph: DataHubGraph) -> None:
+def limit_answers(graph: "DataHubGraph") -> None:
     """Let a client read no answer that uses up the memory, such as a small one that expands."""
     hooks = graph._session.hooks["response"]  # noqa: SLF001 (older releases have no other name)
     if read_within_limit not in hooks:
@@ -139,6 +142,8 @@ def _graphql_reason(errors: object) -> str:
 
 def is_unknown_entity(entity: str, error: Exception) -> bool:
     """Return whether the server reports that it does not support an entity type."""
+    from datahub.ingestion.graph.client import entity_type_to_graphql  # noqa: PLC0415 (half a second)
+
     response = response_of(error)
     text = str(error) if response is None else response.text
     enum_value = entity_type_to_graphql(entity)
@@ -163,7 +168,7 @@ def is_denied(error: Exception) -> bool:
 
 @contextmanager
 def translate_errors(
-    graph: DataHubGraph, build: Callable[[Exception, str], HyperJoinError], *, entity: str = ""
+    graph: "DataHubGraph", build: Callable[[Exception, str], HyperJoinError], *, entity: str = ""
 ) -> Iterator[None]:
     """In a `with` block, replace errors of DataHub's client by errors that `build` creates."""
     try:

@@ -23,7 +23,7 @@ from datahub_hyperjoin.storage import alone_in, replacing
 from datahub_hyperjoin.tables import ColumnId, TableId, in_order
 
 REQUIRED = ("left_table", "left_column", "right_table", "right_column", "decision")
-OPTIONAL = ("by", "reason")
+OPTIONAL = ("by", "reason", "when")
 _NAMES = (*REQUIRED, *OPTIONAL)
 _TABLES = ("left_table", "right_table")
 _TEXTS = (*_TABLES, *OPTIONAL)
@@ -55,6 +55,9 @@ class WrittenDecision:
 
     reason: str = ""
     """Reason for the decision; empty if the file names none."""
+
+    when: str = ""
+    """When the decision was made, as the file says; empty if it does not."""
 
     place: str = ""
     """Place of the decision in the file, such as `line 3`."""
@@ -112,7 +115,7 @@ class _Content:
     """What a file of decisions holds, and how it is written."""
 
     entries: Sequence[_Entry] = ()
-    names: Sequence[str] = _NAMES
+    names: Sequence[str] = (*REQUIRED, "by", "reason")
     delimiter: str = _DELIMITERS[0]
     end: str = "\n"
     mark: bytes = b""
@@ -229,13 +232,13 @@ def _render(path: Path, decisions: Sequence[WrittenDecision], content: _Content)
     raw = [entry.raw for entry in content.damaged]
     if _is_json(path):
         return f"{_json([*lines, *raw], indent=2)}\n"
-    used = (name for name in OPTIONAL if any(line[name] for line in lines))
+    used = (name for name in OPTIONAL if any(line.get(name) for line in lines))
     names = [*dict.fromkeys((*content.names, *used))]
     text = StringIO()
     writer = csv.writer(text, delimiter=content.delimiter, lineterminator=content.end)
     writer.writerow(names)
     for line in lines:
-        cells = (line[name] for name in names)
+        cells = (line.get(name, "") for name in names)
         writer.writerow(cell if isinstance(cell, str) else _json(cell) for cell in cells)
     # At the end, a quoted text without an end can swallow no decision.
     text.writelines(line.rstrip("\r\n") + content.end for line in raw)
@@ -255,6 +258,7 @@ def _cells(decision: WrittenDecision) -> dict[str, _Cell]:
         "decision": decision.verdict.value,
         "by": _cell(decision.by),
         "reason": _cell(decision.reason),
+        **({"when": _cell(decision.when)} if decision.when else {}),
     }
 
 

@@ -208,7 +208,8 @@ def test_a_fault_names_its_line_its_column_and_the_fix(
             [
                 (
                     "line 1 has an unknown column `7`. Remove it; the names are `left_table`, "
-                    "`left_column`, `right_table`, `right_column`, `decision`, `by`, `reason`"
+                    "`left_column`, `right_table`, `right_column`, `decision`, `by`, `reason`, "
+                    "`when`"
                 )
             ],
         ),

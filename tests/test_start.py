@@ -1,5 +1,6 @@
 """Test what commands import, which is most of the time of a short run."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,20 @@ def test_a_search_of_two_files_imports_no_room_that_it_does_not_use(tmp_path: Pa
         "datahub", "duckdb", "fasttext", "openai", "pyspark", "rich", "sklearn", "sknetwork",
         "sqlalchemy", "sqlglot", "torch",
     }  # fmt: skip
+
+
+def test_joins_of_a_file_import_no_engine_and_no_client(tmp_path: Path) -> None:
+    ends = {
+        f"{side}_{name}": value
+        for side, table in (("left", "a.csv"), ("right", "b.csv"))
+        for name, value in {"table": table, "column": "x", "platform": "file", "type": ""}.items()
+    }
+    join = {**ends, "role": "sibling", "joinability": 0.9, "declared": False, "decision": ""}
+    file = tmp_path / "joins.json"
+    file.write_text(json.dumps([{**join, "sql": ""}]))
+    for command in (("joins",), ("path", "a", "b", "--many-to-many")):
+        ours, others = entered(tmp_path, *command, "--in", str(file))
+        assert not ours & {"datahub_hyperjoin.discovery", "datahub_hyperjoin.model"}
+        assert not others & {"duckdb", "numpy", "pandas", "pyarrow", "pyspark", "sqlglot", "torch"}
+        modules = json.loads(tmp_path.joinpath("modules").read_text())
+        assert "datahub.ingestion.graph.client" not in modules

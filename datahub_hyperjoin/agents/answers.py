@@ -4,21 +4,16 @@ An answer first says whether a safe join is known. It never offers a guess.
 """
 
 import json
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
-from itertools import chain, count
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
-from datahub.sql_parsing.sqlglot_utils import get_dialect
-from sqlglot import Dialect, exp
-
 from datahub_hyperjoin.graphql.find import choose_column
-from datahub_hyperjoin.joins import FILE_DIALECT, Join, reasons_unsafe
+from datahub_hyperjoin.joins import Join, reasons_unsafe
 from datahub_hyperjoin.joins.describe import Phrases, describe, shorten, summarize
-from datahub_hyperjoin.names import escape_for_quotes
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.sql.paths import write_path_sql
 from datahub_hyperjoin.visible import visible
 
 MOST_BYTES = 5_250
@@ -97,89 +92,6 @@ def joins_of_named(joins: Sequence[Join], name: str) -> list[Join]:
     table = joins[0].left.table
     chosen = choose_column(name, set().union(*(join.paths_in(table) for join in joins)), table.name)
     return [join for join in joins if chosen in join.paths_in(table)]
-
-
-# Nobody has run the statement, so it is only for joins whose tested SQL the catalog does not hold.
-
-_FILES = "file"
-"""The platform whose tables are files, which DuckDB reads by their paths."""
-
-_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-"""Names that need no quotes. DataHub converts table and column names of some databases to lower
-case; SQL finds the converted names only without quotes."""
-
-_Pairs = Sequence[tuple[ColumnId, ColumnId]]
-
-
-def write_path_sql(joins: Sequence[Join]) -> str:
-    """Write SQL for a path of joins, with the table and column names from the catalog."""
-    tables = [table for join in joins for table in join.tables]
-    columns = [column for _, pairs in _steps(joins) for pair in pairs for column in pair]
-    if (
-        any(join.compared_as for join in joins)
-        or any("." in column.path for column in columns)
-        or len({table.platform for table in tables}) > 1
-    ):
-        return ""
-    dialect = _dialect(tables[0].platform)
-    aliases = (f"t{number}" for number in count(1))
-    first = joins[0].left.table
-    alias_of = {first: next(aliases)}
-    statement = exp.select("*").from_(_table(first, alias_of[first], dialect))
-    for table, pairs in _steps(joins):
-        alias = next(aliases)
-        equal = (
-            _column(one, alias_of[one.table], dialect).eq(_column(other, alias, dialect))
-            for one, other in pairs
-        )
-        statement = statement.join(_table(table, alias, dialect), on=exp.and_(*equal))
-        alias_of[table] = alias
-    return statement.sql(dialect=dialect)
-
-
-def _steps(joins: Sequence[Join]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield the second and later tables of a path, each with its pairs to the previous table."""
-    # A crosswalk is a table of its own.
-    for join in joins:
-        if join.via:
-            into, out = join.via
-            yield into.table, [(join.left, into)]
-            yield join.right.table, [(out, join.right)]
-        else:
-            yield join.right.table, join.pairs
-
-
-def _column(column: ColumnId, alias: str, dialect: Dialect) -> exp.Column:
-    return exp.Column(this=_name(column.path, dialect), table=exp.to_identifier(alias))
-
-
-def _table(table: TableId, alias: str, dialect: Dialect) -> exp.Table:
-    parts = [table.name] if table.platform == _FILES else table.name.split(".")
-    first, *others = (_name(part, dialect) for part in parts)
-    named = exp.Dot.build([first, *others]) if others else first
-    return exp.Table(this=named, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-
-
-def _name(name: str, dialect: Dialect) -> exp.Identifier:
-    kind = type(dialect)
-    plain = _PLAIN.fullmatch(name) and name.upper() not in _keywords(kind)
-    return exp.to_identifier(escape_for_quotes(name, kind.__name__.lower()), quoted=not plain)
-
-
-@cache
-def _keywords(dialect: type[Dialect]) -> frozenset[str]:
-    # Key words such as ORDER are listed as parts of phrases.
-    return frozenset(" ".join(dialect.tokenizer_class.KEYWORDS).split())
-
-
-def _dialect(platform: str) -> Dialect:
-    """Return the SQL dialect of a platform, or standard SQL for an unknown platform."""
-    if platform == _FILES:
-        return Dialect.get_or_raise(FILE_DIALECT)
-    try:
-        return get_dialect(platform)
-    except ValueError:
-        return Dialect()
 
 
 NO_SAFE_JOIN = "no safe join known"

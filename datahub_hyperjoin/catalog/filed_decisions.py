@@ -1,8 +1,8 @@
-"""Read the file of decisions, and merge people's decisions about the same join."""
+"""Read and change the file of decisions, and merge people's decisions about the same join."""
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,11 +10,16 @@ from types import MappingProxyType
 
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
+from datahub_hyperjoin.decision_file import (
+    FiledDecision,
+    WrittenDecision,
+    editing_decision_file,
+    read_decision_file,
+)
 from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.names import find_spelling
-from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.progress import Warn, warn_nobody
 from datahub_hyperjoin.tables import ColumnId, TableId, TableProfile, in_order
 
 
@@ -154,9 +159,12 @@ def _hint(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]}?" if near else ""
 
 
-def joins_decided(
-    filed: Iterable[FiledDecision], known: Mapping[TableId, Collection[str]] = MappingProxyType({})
-) -> list[JoinDecision]:
+_Known = Mapping[TableId, Collection[str]]
+"""The paths of the columns of tables."""
+_UNKNOWN: _Known = MappingProxyType({})
+
+
+def joins_decided(filed: Iterable[FiledDecision], known: _Known = _UNKNOWN) -> list[JoinDecision]:
     """Convert decisions from the file of decisions to `JoinDecision` tuples."""
 
     def spelled(column: ColumnId) -> ColumnId:
@@ -192,3 +200,72 @@ def warn_of_unknown_columns(
                 "It has no effect. Correct the name in the file of `decisions`, or remove the line",
                 f"{decision.written.place}: {fault}",
             )
+
+
+def write_decision(
+    columns: JoinedColumns,
+    tables: Sequence[TableId],
+    verdict: Verdict,
+    *,
+    by: str = "",
+    reason: str = "",
+) -> WrittenDecision:
+    """Build a decision about a join as the file of decisions stores it."""
+    counts = Counter(table.name for table in tables)
+    left, right = (
+        dataset_urn(column.table) if counts[column.table.name] > 1 else column.table.name
+        for column in columns[0]
+    )
+    return WrittenDecision(
+        left_table=left,
+        left_columns=tuple(own.path for own, _ in columns),
+        right_table=right,
+        right_columns=tuple(other.path for _, other in columns),
+        verdict=verdict,
+        by=by,
+        reason=reason,
+    )
+
+
+def find_decided_tables(
+    written: Sequence[WrittenDecision], tables: Iterable[TableId]
+) -> tuple[FiledDecision, ...]:
+    """Find the tables that each decision names; one outside the run becomes None."""
+    # Runs warn of unknown tables.
+    return find_decided_columns(written, {table: table for table in tables}, warn_nobody)
+
+
+_Filed = Sequence[FiledDecision]
+
+
+def change_decisions(
+    file: Path,
+    find_tables: Callable[[Sequence[WrittenDecision]], _Filed],
+    change: Callable[[_Filed], _Filed],
+) -> tuple[_Filed, _Filed]:
+    """Change the decisions of a file, and return them as they were before and are now."""
+    with editing_decision_file(file) as decisions:
+        before = find_tables(decisions)
+        after = change(before)
+        decisions[:] = [each.written for each in after]
+    return before, after
+
+
+def with_decision(filed: _Filed, new: FiledDecision, known: _Known = _UNKNOWN) -> _Filed:
+    """Put a decision in the place of the first one about the same join, and drop the others."""
+    earlier = [number for number, each in enumerate(filed) if _is_same_join(each, new, known)]
+    start = earlier[0] if earlier else len(filed)
+    return (*filed[:start], new, *without_decision(filed[start:], new, known))
+
+
+def without_decision(filed: _Filed, undone: FiledDecision, known: _Known = _UNKNOWN) -> _Filed:
+    """Remove all decisions about one join, with the `known` columns of tables in any case."""
+    return tuple(each for each in filed if not _is_same_join(each, undone, known))
+
+
+def _is_same_join(one: FiledDecision, other: FiledDecision, known: _Known) -> bool:
+    if one.columns or other.columns:
+        own, others = ([at for at, _ in joins_decided([each], known)] for each in (one, other))
+        return own == others
+    # Of tables that the run does not know, only the names can be compared.
+    return str(one.written) == str(other.written)

@@ -135,8 +135,9 @@ def _output_that_ends() -> Iterator[None]:
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hyperjoin")
 def main() -> None:
-    """Find joins between tables, and use, accept or reject the joins in DataHub.
+    """Find joins between tables, and use, accept or reject them.
 
-    `find`, `page` and `evaluate` need no server. The other commands use the one that a recipe
-    names, or that `datahub init` or DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN configure.
+    `find`, `page` and `evaluate` need no server, nor do commands with `--in`, which names a file of
+    joins, a folder or a database. The others use the server that a recipe names, or that `datahub
+    init` or DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN configure.
     """

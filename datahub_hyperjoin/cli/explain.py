@@ -1,20 +1,20 @@
 """The command `hyperjoin explain`, which explains why columns are joined or not."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from datahub_hyperjoin.cli.connect import connected
 from datahub_hyperjoin.cli.output import with_format
-from datahub_hyperjoin.graphql import find_join
+from datahub_hyperjoin.cli.sources import decision_file, open_source, read_known_joins, with_sources
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.joins.describe import describe
 from datahub_hyperjoin.visible import visible_json
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.catalog_facts import CatalogFacts
+    from datahub_hyperjoin.cli.sources import JoinSource
     from datahub_hyperjoin.find import LakeComparison
     from datahub_hyperjoin.model.config import ModelConfig
     from datahub_hyperjoin.source import HyperJoinSource
@@ -32,52 +32,57 @@ _SOURCE, _REST = "hyperjoin", "datahub-rest"
     "--recipe",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The recipe whose run is explained. Its `profile.store` saves the time to read the "
-    "tables again. Without a recipe, DataHub tells what it knows about the join.",
-)
-@click.option(
-    "--in",
-    "sources",
-    metavar="FOLDER_OR_URL",
-    multiple=True,
-    help="Folder or database to compare instead of a recipe's tables, as `hyperjoin find` takes "
-    "it; may be repeated.",
+    "tables again. Without it and --in, DataHub tells what it knows about the join.",
 )
 @with_format("text")
+@with_sources
 def explain_columns(
     *,
     column: str,
     other: str | None,
     recipe: Path | None,
     sources: tuple[str, ...],
+    decisions: Path | None,
     output_format: str,
 ) -> None:
     """Explain why COLUMN and OTHER are suggested as a join, or why they are not.
 
-    Write columns as table.column. With a recipe or --in, the answer lists every signal of the pair
-    with its source, the score, the rank of each column for the other one, the evidence and the
-    role; nothing is written into DataHub. Without OTHER, it says whether COLUMN is a key column,
-    and what is suggested for it.
+    Write columns as table.column. With a recipe, or data in --in, the answer lists every signal of
+    the pair with its source, the score, the rank of each column for the other one, the evidence
+    and the role; nothing is written into DataHub. Without OTHER, it says whether COLUMN is a key
+    column, and what is suggested for it.
     """
     as_json = output_format == "json"
-    if recipe or sources:
-        run = _run_recipe(recipe) if recipe else _run_sources(sources)
+    if recipe and sources:
+        message = "--recipe names the tables already. Leave out --in"
+        raise click.UsageError(message)
+    file = decision_file(sources, decisions)
+    known = read_known_joins(sources, file)
+    if recipe or (sources and known is None):
+        run = _run_recipe(recipe) if recipe else _run_sources(sources, file)
         text = _explain_run(run, column, other, as_json=as_json)
     elif other:
-        text = _explain_catalog(column, other, as_json=as_json)
+        with nullcontext(known) if known else open_source((), None) as source:
+            text = _explain_join(source, column, other, as_json=as_json)
     else:
-        message = "A single column needs data: add --recipe or --in, or name a second column"
+        message = (
+            "A single column needs data: add --recipe, or --in with a folder or database, or name "
+            "a second column"
+        )
         raise click.UsageError(message)
     click.echo(text)
 
 
-def _explain_catalog(column: str, other: str, *, as_json: bool) -> str:
-    with connected() as graph:
-        try:
-            join = find_join(graph, f"{column} = {other}")
-        except UnknownNameError as error:
-            end = "" if str(error).endswith("?") else "."
-            message = f"{error}{end} To see why a pair is not suggested, add --recipe or --in"
-            raise click.ClickException(message) from error
+def _explain_join(source: "JoinSource", column: str, other: str, *, as_json: bool) -> str:
+    try:
+        join = source.find_join(f"{column} = {other}")
+    except UnknownNameError as error:
+        end = "" if str(error).endswith("?") else "."
+        message = (
+            f"{error}{end} To see why a pair is not suggested, add --recipe, or --in with a folder "
+            "or database"
+        )
+        raise click.ClickException(message) from error
     phrases = describe(join)
     if as_json:
         return visible_json(phrases)
@@ -89,13 +94,15 @@ def _run_recipe(recipe: Path) -> "_Run":
         return *source.compare(), source.config.model
 
 
-def _run_sources(sources: tuple[str, ...]) -> "_Run":
+def _run_sources(sources: tuple[str, ...], decisions: Path) -> "_Run":
+    from datahub_hyperjoin.decision_file import read_decision_file  # noqa: PLC0415
     from datahub_hyperjoin.discovery.progress import RunProgress  # noqa: PLC0415
     from datahub_hyperjoin.discovery.run import compare_sources  # noqa: PLC0415 (as below)
     from datahub_hyperjoin.model.config import ModelConfig  # noqa: PLC0415
 
     model = ModelConfig()
-    return *compare_sources(sources, RunProgress(), model), model
+    written = read_decision_file(decisions)
+    return *compare_sources(sources, RunProgress(), model, written), model
 
 
 def _explain_run(run: "_Run", column: str, other: str | None, *, as_json: bool) -> str:

@@ -27,10 +27,10 @@ def print_warnings(warnings: Sequence[str]) -> None:
         click.echo(f"... {others}.", err=True)
 
 
-def with_format(readable: str) -> Callable[[_Function], _Function]:
+def with_format(readable: str, *others: str) -> Callable[[_Function], _Function]:
     """Add `--format` and `--json` to a command, as its argument `output_format`.
 
-    By default it is `readable`.
+    By default it is `readable`. `others` are formats besides JSON.
     """
 
     def add(command: _Function) -> _Function:
@@ -41,7 +41,7 @@ def with_format(readable: str) -> Callable[[_Function], _Function]:
         return click.option(
             "--format",
             "output_format",
-            type=click.Choice([readable, "json"]),
+            type=click.Choice([readable, "json", *others]),
             default=readable,
             show_default=True,
             help="Format of the output.",

@@ -1,32 +1,18 @@
-"""The commands that list the joins in DataHub, decide about them, and find paths of joins."""
+"""The commands that list joins, decide about them, and find paths of joins."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import click
-from datahub.ingestion.graph.client import DataHubGraph
 from tabulate import tabulate
 
-from datahub_hyperjoin.cli.connect import connected
-from datahub_hyperjoin.cli.output import with_format
-from datahub_hyperjoin.graphql import (
-    accept,
-    all_joins,
-    find_dataset,
-    find_join,
-    find_path,
-    joins_of_column,
-    joins_of_dataset,
-    reject,
-    undo,
-)
-from datahub_hyperjoin.graphql.find import find_path_end
+from datahub_hyperjoin.cli.output import print_result, with_format
+from datahub_hyperjoin.cli.sources import JoinSource, with_source
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.joins.describe import WRITTEN, join_in_brief
-from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath
+from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath, find_path
 from datahub_hyperjoin.metadata.relationships import join_as_json
-from datahub_hyperjoin.metadata.urns import dataset_urn
+from datahub_hyperjoin.metadata.urns import dataset_urn, plain_path
 from datahub_hyperjoin.visible import visible, visible_json
 from datahub_hyperjoin.wording import number_of
 
@@ -143,11 +129,12 @@ _format = with_format("table")
 _why = click.option(
     "--why", default="", help="Reason for the decision, stored as the join's description."
 )
+_by = click.option("--by", help="With --in: who decides.  [default: your name on this machine]")
 _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 
 
 @click.command("joins")
-@click.option("--dataset", required=True, help="URN or name of a dataset.")
+@click.option("--dataset", help="URN or name of a dataset; all joins by default.")
 @click.option("--column", help="A column of the dataset; all columns by default.")
 @click.option(
     "--min-score",
@@ -158,89 +145,118 @@ _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 )
 @click.option("--all", "every", is_flag=True, help="Also list rejected and hidden joins.")
 @_format
+@with_source
 def list_joins(
-    *, dataset: str, column: str | None, min_score: float, every: bool, output_format: str
+    *,
+    source: JoinSource,
+    dataset: str | None,
+    column: str | None,
+    min_score: float,
+    every: bool,
+    output_format: str,
 ) -> None:
-    """List the joins of a dataset or column, best first; --all adds rejected and hidden joins.
+    """List joins of DataHub, a file or data, best first; --all adds rejected and hidden joins.
 
     Joins that people confirmed come first, then references to keys (→ leads to the key), then
     one-to-one joins, siblings and joins within a domain.
     """
-    with connected() as graph:
-        urn = find_dataset(graph, dataset)
-        if column is None:
-            joins = joins_of_dataset(graph, urn, min_score=min_score, hidden=every)
-        else:
-            joins = joins_of_column(graph, urn, column, min_score=min_score, hidden=every)
-    shown = [join for join in joins if every or join.open]
+    if column and not dataset:
+        message = "--column needs --dataset"
+        raise click.UsageError(message)
+    joins = source.joins_of(dataset, hidden=every) if dataset else source.joins(hidden=every)
+    shown = [
+        join
+        for join in joins
+        if (every or join.open)
+        and join.strength >= min_score
+        and (column is None or plain_path(column) in join.paths_in(join.left.table))
+    ]
     if output_format == "json":
         click.echo(as_json(shown))
     elif shown:
         click.echo(_as_table(shown))
     else:
-        click.echo(f"No joins of {'.'.join(filter(None, [dataset, column]))} in the catalog.")
+        of = " of ".join(["", ".".join(filter(None, [dataset, column]))] if dataset else [""])
+        click.echo(f"No joins{of} in {source.where}.")
 
 
 @click.command("accept")
 @_decided
 @_why
+@_by
 @_format
-def accept_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> None:
+@with_source
+def accept_joins(
+    *, source: JoinSource, joins: tuple[str, ...], why: str, by: str | None, output_format: str
+) -> None:
     """Accept joins, so that later runs always publish them.
 
-    JOIN is a URN, or a join as `hyperjoin joins` lists it.
+    JOIN is a URN, or a join as `hyperjoin joins` lists it. With --in, the decision is written to
+    the file of decisions.
     """
-    _decide(joins, Verdict.ACCEPTED, partial(accept, why=why), output_format)
+    _decide(source, joins, Verdict.ACCEPTED, output_format, by=by, why=why)
 
 
 @click.command("reject")
 @_decided
 @_why
+@_by
 @_format
-def reject_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> None:
+@with_source
+def reject_joins(
+    *, source: JoinSource, joins: tuple[str, ...], why: str, by: str | None, output_format: str
+) -> None:
     """Reject joins, so that later runs never publish them.
 
-    JOIN is a URN, or a join as `hyperjoin joins` lists it. DataHub hides rejected joins.
+    JOIN is a URN, or a join as `hyperjoin joins` lists it. DataHub hides rejected joins. With --in,
+    the decision is written to the file of decisions.
     """
-    _decide(joins, Verdict.REJECTED, partial(reject, why=why), output_format)
+    _decide(source, joins, Verdict.REJECTED, output_format, by=by, why=why)
 
 
 @click.command("undo")
 @_decided
 @_format
-def undo_decisions(*, joins: tuple[str, ...], output_format: str) -> None:
+@with_source
+def undo_decisions(*, source: JoinSource, joins: tuple[str, ...], output_format: str) -> None:
     """Undo decisions about joins, so that later runs decide again whether to publish them.
 
     JOIN is a URN, or a join as `hyperjoin joins --all` lists it. DataHub shows rejected joins
-    again.
+    again. With --in, the decision is removed from the file of decisions.
     """
-    _decide(joins, None, undo, output_format)
+    _decide(source, joins, None, output_format)
 
 
 def _decide(
+    source: JoinSource,
     names: tuple[str, ...],
     verdict: Verdict | None,
-    decide: Callable[[DataHubGraph, str], tuple[Verdict, ...] | None],
     output_format: str,
+    *,
+    by: str | None = None,
+    why: str = "",
 ) -> None:
     """Make or undo a decision about joins, and print each; a wrong name changes nothing."""
-    records = []
-    with connected() as graph:
-        for join in {join.urn: join for join in [find_join(graph, it) for it in names]}.values():
-            undone, name = decide(graph, join.urn), visible(join.name)
-            if verdict:
-                line = f"{verdict.value.capitalize()} {name}"
-            elif was := " and ".join(each.value for each in undone or ()):
-                line = f"Undone {name}, which was {was}"
-            else:
-                line = f"Nobody has decided about {name}"
-            if output_format != "json":
-                click.echo(line)
-            was_undone = {} if undone is None else {"undone": undone}
-            word = verdict.value if verdict else None
-            records.append({"urn": join.urn, "name": join.name, "decision": word, **was_undone})
+    records, written = [], False
+    for join in {join.urn: join for join in [source.find_join(it) for it in names]}.values():
+        name = visible(join.name)
+        record: dict[str, Any] = {"urn": join.urn, "name": join.name, "decision": None}
+        if verdict:
+            source.decide(join, verdict, by=by, why=why)
+            written = True
+            line, record["decision"] = f"{verdict.value.capitalize()} {name}", verdict.value
+        else:
+            record["undone"] = undone = source.undo(join)
+            written |= bool(undone)
+            was = " and ".join(each.value for each in undone)
+            line = f"Undone {name}, which was {was}" if was else f"Nobody has decided about {name}"
+        if output_format != "json":
+            click.echo(line)
+        records.append(record)
     if output_format == "json":
         click.echo(visible_json(records))
+    if written and (file := source.writes_to()):
+        click.echo(f"Written to {file}, which `hyperjoin find --decisions` reads", err=True)
 
 
 @click.command("path")
@@ -259,9 +275,11 @@ def _decide(
     show_default=True,
     help="Lowest joinability of all joins of the path together.",
 )
-@_format
-def show_path(
+@with_format("table", "sql")
+@with_source
+def show_path(  # noqa: PLR0913 - one for each option
     *,
+    source: JoinSource,
     start: str,
     end: str,
     max_hops: int | None,
@@ -280,18 +298,37 @@ def show_path(
     product of joinabilities. Rejected and hidden joins are never used, and no detour is made around
     a reference whose key has duplicates. A path that is more probably wrong than right is not
     shown. Beside a detour, the joins of A with B themselves are named, and beside every path other
-    paths of as many joins: they give other rows.
+    paths of as many joins: they give other rows. `--format sql` writes one statement for the path.
     """
-    with connected() as graph:
-        # A path may lead over any table, so all joins are read.
-        joins = all_joins(graph)
-        first, last = (find_path_end(graph, name, joins) for name in (start, end))
-        path = find_path(
-            joins,
-            first,
-            last,
-            most=max_hops,
-            many_to_many=many_to_many,
-            min_joinability=min_joinability,
-        )
-    click.echo(_path_as_json(path) if output_format == "json" else _path_as_table(path))
+    # A path may lead over any table, so all joins are read.
+    joins = source.joins()
+    first, last = source.find_ends([start, end], joins)
+    path = find_path(
+        joins,
+        first,
+        last,
+        most=max_hops,
+        many_to_many=many_to_many,
+        min_joinability=min_joinability,
+    )
+    match output_format:
+        case "json":
+            click.echo(_path_as_json(path))
+        case "sql":
+            print_result(_path_as_sql(path, source))
+        case _:
+            click.echo(_path_as_table(path))
+
+
+def _path_as_sql(path: JoinPath, source: JoinSource) -> str:
+    """Return one statement that joins the tables of a path, and say whether it was run."""
+    from datahub_hyperjoin.sql.paths import write_path  # noqa: PLC0415 (the parser of SQL)
+
+    statement = write_path(path.joins, source.statements(path.joins))
+    if not statement.sql:
+        message = f"{path.arrows} has no SQL: {statement.reason}"
+        raise click.ClickException(message)
+    note = "It was run" if statement.was_run else "It was not run: check its number of rows"
+    files = any(table.platform == "file" for table in path.tables)
+    where = ". Run it in DuckDB, in the folder of which the files have these paths" if files else ""
+    return f"-- {visible(path.arrows)}\n-- {note}{where}\n{statement.sql};"

@@ -3,18 +3,21 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
-from datahub_hyperjoin.joins import FILE_DIALECT, Join, Statement
+from datahub_hyperjoin.joins import FILE_DIALECT, SCORE_DIGITS, Join, Statement, rounded_share
 from datahub_hyperjoin.joins.describe import DECLARED
-from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.tables import ColumnId, DataType
 from datahub_hyperjoin.visible import visible, visible_json
 from datahub_hyperjoin.wording import number_of
 
 _WHERE = (
     "-- DuckDB finds files by the names below in the folder that was searched. Start it there.\n"
 )
+
+
+_Types = Mapping[ColumnId, DataType]
 
 
 class _Ends(TypedDict):
@@ -117,6 +120,24 @@ class _Sql(TypedDict):
     right_column: str
     """The right column; a JSON list for a composite key."""
 
+    left_platform: str
+    """DataHub's platform of the left table, such as `file` or `postgres`."""
+
+    right_platform: str
+    """DataHub's platform of the right table."""
+
+    left_type: str
+    """Type of the left column, such as `integer`; a JSON list for a composite key."""
+
+    right_type: str
+    """Type of the right column."""
+
+    declared: bool
+    """Whether a foreign key declares the join."""
+
+    decision: str
+    """`accepted` if a person has accepted the join; empty otherwise."""
+
 
 class DeclaredRecord(_Ends, _Sql):
     """The join of a foreign key that no values confirm, as plain values."""
@@ -129,7 +150,7 @@ class JoinRecord(_Ends, _Measures, _Sql):
     """
 
 
-def record_of(join: Join, statement: Statement | None) -> JoinRecord:
+def record_of(join: Join, statement: Statement | None, types: _Types) -> JoinRecord:
     """Convert a join to plain values."""
     turned = join.referenced == join.left
     evidence = join.measured.reversed if turned else join.measured
@@ -137,10 +158,10 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
     measures = _Measures(
         cardinality=evidence.cardinality.words,
         shared_values=evidence.shared,
-        left_containment=round(evidence.left_containment, 4),
-        right_containment=round(evidence.right_containment, 4),
-        left_fan_out=round(evidence.left_fan_out, 4),
-        right_fan_out=round(evidence.right_fan_out, 4),
+        left_containment=rounded_share(evidence.left_containment),
+        right_containment=rounded_share(evidence.right_containment),
+        left_fan_out=round(evidence.left_fan_out, SCORE_DIGITS),
+        right_fan_out=round(evidence.right_fan_out, SCORE_DIGITS),
         rows=evidence.rows,
         rows_as_written=evidence.rows_as_written if evidence.compared_as else evidence.rows,
         placeholders=evidence.placeholders,
@@ -152,12 +173,12 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
         right_rows_with_partner=other.matched if other else None,
     )
     found = statement or Statement()
-    return {**_ends(join, "verified"), **measures, **_sql(join, found, evidence.compared_as)}
+    return {**_ends(join, "verified"), **measures, **_sql(join, found, evidence.compared_as, types)}
 
 
-def record_of_key(join: Join) -> DeclaredRecord:
+def record_of_key(join: Join, types: _Types) -> DeclaredRecord:
     """Convert the join of a foreign key that no values confirm to values without measures."""
-    return {**_ends(join, DECLARED), **_sql(join, Statement(reason=DECLARED), "")}
+    return {**_ends(join, DECLARED), **_sql(join, Statement(reason=DECLARED), "", types)}
 
 
 def _ends(join: Join, status: str) -> _Ends:
@@ -166,12 +187,12 @@ def _ends(join: Join, status: str) -> _Ends:
         left=" and ".join(map(str, left)),
         right=" and ".join(map(str, right)),
         role=join.role.value,
-        joinability=round(join.joinability, 4),
+        joinability=round(join.joinability, SCORE_DIGITS),
         status=status,
     )
 
 
-def _sql(join: Join, statement: Statement, compared_as: str) -> _Sql:
+def _sql(join: Join, statement: Statement, compared_as: str, types: _Types) -> _Sql:
     left, right = zip(*join.directed_pairs, strict=True)
     return _Sql(
         compared_as=compared_as,
@@ -180,14 +201,25 @@ def _sql(join: Join, statement: Statement, compared_as: str) -> _Sql:
         dialect=statement.dialect,
         no_sql=statement.reason,
         left_table=str(left[0].table),
-        left_column=_name(left),
+        left_column=_name([column.path for column in left]),
         right_table=str(right[0].table),
-        right_column=_name(right),
+        right_column=_name([column.path for column in right]),
+        left_platform=left[0].table.platform,
+        right_platform=right[0].table.platform,
+        left_type=_name([_type(column, types) for column in left]),
+        right_type=_name([_type(column, types) for column in right]),
+        declared=join.catalog.is_declared,
+        decision=join.verdict.value if join.verdict else "",
     )
 
 
-def _name(columns: Sequence[ColumnId]) -> str:
-    first, *others = (column.path for column in columns)
+def _type(column: ColumnId, types: _Types) -> str:
+    known = types.get(column)
+    return known.value if known else ""
+
+
+def _name(names: Sequence[str]) -> str:
+    first, *others = names
     return json.dumps([first, *others], ensure_ascii=False) if others else first
 
 

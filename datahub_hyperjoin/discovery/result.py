@@ -1,7 +1,6 @@
 """The result of a run: joins, their SQL, paths between tables, and decisions."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING
 from datahub_hyperjoin.decision_file import (
     FiledDecision,
     WrittenDecision,
-    editing_decision_file,
     read_damaged_lines,
 )
 from datahub_hyperjoin.discovery.errors import ForbiddenValuesError, NoSqlError, UnknownTableError
-from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
+from datahub_hyperjoin.discovery.progress import RunWarning
 from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, record_of, record_of_key
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Verdict
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement, Verdict
 from datahub_hyperjoin.joins.describe import list_best_joins
 from datahub_hyperjoin.names import ends_in
 from datahub_hyperjoin.storage import refuse_foreign_page
@@ -177,8 +175,7 @@ class FoundJoins:
             FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
-        new = self._filed(join, Verdict.ACCEPTED, by=by, reason=reason)
-        self._change(lambda earlier: _with_decision(earlier, new))
+        self._decide(join, Verdict.ACCEPTED, by=by, reason=reason)
 
     def reject(self, join: Join | CrosswalkJoin, *, by: str = "", reason: str = "") -> None:
         """Reject a join: later runs never suggest it.
@@ -193,8 +190,7 @@ class FoundJoins:
             FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
-        new = self._filed(join, Verdict.REJECTED, by=by, reason=reason)
-        self._change(lambda earlier: _with_decision(earlier, new))
+        self._decide(join, Verdict.REJECTED, by=by, reason=reason)
 
     def undo(self, decided: Join | CrosswalkJoin | WrittenDecision) -> tuple[WrittenDecision, ...]:
         """Remove the decision about a join, if any.
@@ -210,18 +206,21 @@ class FoundJoins:
             FaultyDecisionsError: The file cannot be read.
             UnwritablePathError: The file cannot be written.
         """
+        from datahub_hyperjoin.catalog.filed_decisions import without_decision  # noqa: PLC0415 (as below)
+
         filed = self._filed(decided, Verdict.REJECTED)
-        before, after = self._change(lambda earlier: _without_decision(earlier, filed))
+        before, after = self._change(lambda earlier: without_decision(earlier, filed))
         kept = {*map(id, after)}
         return tuple(each.written for each in before if id(each) not in kept)
 
     def records(self) -> list[JoinRecord]:
         """Return each join as a dictionary of plain values, for data frames and JSON."""
-        return [record_of(join, self.findings.statements.get(join.pairs)) for join in self.joins]
+        found = self.findings
+        return [record_of(it, found.statements.get(it.pairs), found.types) for it in self.joins]
 
     def declared_records(self) -> list[DeclaredRecord]:
         """Return a dictionary for each foreign key without values to compare, after `records`."""
-        return [*map(record_of_key, self.findings.declared)]
+        return [record_of_key(join, self.findings.types) for join in self.findings.declared]
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return the joins as a pandas data frame, one row per join.
@@ -285,6 +284,14 @@ class FoundJoins:
             raise NoSqlError.because(name, statement.reason)
         return statement
 
+    def _decide(
+        self, join: Join | CrosswalkJoin, verdict: Verdict, *, by: str, reason: str
+    ) -> None:
+        from datahub_hyperjoin.catalog.filed_decisions import with_decision  # noqa: PLC0415 (as below)
+
+        new = self._filed(join, verdict, by=by, reason=reason)
+        self._change(lambda earlier: with_decision(earlier, new))
+
     def _filed(
         self,
         decided: Join | CrosswalkJoin | WrittenDecision,
@@ -294,13 +301,21 @@ class FoundJoins:
         reason: str = "",
     ) -> FiledDecision:
         """Return a decision about a join, with the tables that it names."""
+        from datahub_hyperjoin.catalog.filed_decisions import (  # noqa: PLC0415 (most decide nothing)
+            find_decided_tables,
+            write_decision,
+        )
+
         if isinstance(decided, WrittenDecision):
             written = decided
         else:
             ends = ((decided.left, decided.right),)
             columns = ends if isinstance(decided, CrosswalkJoin) else decided.pairs
-            written = _written_decision(columns, self._tables, verdict, by, reason)
-        [filed] = _find_decided_tables([written], self._tables)
+            for table in {column.table for pair in columns for column in pair} - {*self._tables}:
+                near = get_close_matches(table.name, self._names, n=3)
+                raise UnknownTableError.named(table.name, near=near)
+            written = write_decision(columns, self._tables, verdict, by=by, reason=reason)
+        [filed] = find_decided_tables([written], self._tables)
         return filed
 
     def _change(
@@ -310,13 +325,17 @@ class FoundJoins:
 
         The decisions before and after the change are returned.
         """
+        from datahub_hyperjoin.catalog.filed_decisions import (  # noqa: PLC0415 (as above)
+            change_decisions,
+            find_decided_tables,
+        )
+
         if not self.file:
             before, after = self.filed, change(self.filed)
         else:
-            with editing_decision_file(self.file) as decisions:
-                before = _find_decided_tables(decisions, self._tables)
-                after = change(before)
-                decisions[:] = [each.written for each in after]
+            before, after = change_decisions(
+                self.file, lambda written: find_decided_tables(written, self._tables), change
+            )
         self.filed = after
         return before, after
 
@@ -358,61 +377,3 @@ class FoundJoins:
         titles = [str(each.table.id) for each in self.findings.profiles if name == each.table.title]
         ends = [known for known in self._names if ends_in(known, name)]
         return sorted({*titles, *ends})
-
-
-def _written_decision(
-    columns: JoinedColumns, tables: Sequence[TableId], verdict: Verdict, by: str, reason: str
-) -> WrittenDecision:
-    """Build a decision about a join as the file of decisions stores it."""
-    # DataHub's URNs take longer to import than all else here, and most runs decide nothing.
-    from datahub_hyperjoin.metadata.urns import dataset_urn  # noqa: PLC0415
-
-    counts = Counter(table.name for table in tables)
-    for table in {column.table for pair in columns for column in pair}.difference(tables):
-        near = get_close_matches(table.name, counts, n=3)
-        raise UnknownTableError.named(table.name, near=near)
-    left, right = (
-        dataset_urn(column.table) if counts[column.table.name] > 1 else column.table.name
-        for column in columns[0]
-    )
-    return WrittenDecision(
-        left_table=left,
-        left_columns=tuple(own.path for own, _ in columns),
-        right_table=right,
-        right_columns=tuple(other.path for _, other in columns),
-        verdict=verdict,
-        by=by,
-        reason=reason,
-    )
-
-
-def _find_decided_tables(
-    written: Sequence[WrittenDecision], tables: Iterable[TableId]
-) -> tuple[FiledDecision, ...]:
-    """Find the tables that each decision names; one outside the run becomes None."""
-    from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns  # noqa: PLC0415
-
-    # The run has warned of unknown tables already.
-    return find_decided_columns(written, {table: table for table in tables}, RunProgress().warn)
-
-
-def _with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[FiledDecision, ...]:
-    """Put a decision in the place of the first one about the same join, and drop the others."""
-    earlier = [number for number, each in enumerate(filed) if _is_same_join(each, new)]
-    start = earlier[0] if earlier else len(filed)
-    kept = _without_decision(filed[start:], new)
-    return (*filed[:start], new, *kept)
-
-
-def _without_decision(
-    filed: Iterable[FiledDecision], undone: FiledDecision
-) -> tuple[FiledDecision, ...]:
-    """Remove all decisions about one join."""
-    return tuple(each for each in filed if not _is_same_join(each, undone))
-
-
-def _is_same_join(one: FiledDecision, other: FiledDecision) -> bool:
-    if one.columns or other.columns:
-        return one.columns == other.columns
-    # Of tables that the run does not know, only the names can be compared.
-    return str(one.written) == str(other.written)

@@ -167,10 +167,13 @@ def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
 
 
 def compare_sources(
-    sources: Sequence[Source], progress: RunProgress, model: ModelConfig
+    sources: Sequence[Source],
+    progress: RunProgress,
+    model: ModelConfig,
+    written: Sequence[WrittenDecision] = (),
 ) -> tuple[LakeComparison, CatalogFacts]:
     """Find joins in data sources; return them with intermediate results and declared keys."""
-    with _opened(sources, progress) as (catalog, session):
+    with _opened(sources, progress, written) as (catalog, session):
         return compare(catalog, FindConfig(model=model, spares_spark=True), progress, session)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.joins import (
+    SCORE_DIGITS,
     Bridge,
     CrosswalkJoin,
     Join,
@@ -13,7 +14,7 @@ from datahub_hyperjoin.joins import (
     Statement,
     sort_joins,
 )
-from datahub_hyperjoin.metadata.relationships import SCORE_DIGITS, join_urn
+from datahub_hyperjoin.metadata.relationships import join_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 

@@ -3,12 +3,15 @@
 Every run of the source reads the decisions.
 """
 
-from datahub.ingestion.graph.client import DataHubGraph
+from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.graphql.find import find_join
 from datahub_hyperjoin.graphql.operations import execute, requesting
 from datahub_hyperjoin.joins import Published, Verdict
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED
+
+if TYPE_CHECKING:
+    from datahub.ingestion.graph.client import DataHubGraph
 
 _DESCRIPTIONS = {
     ACCEPTED: "A person confirmed that this join is right.",
@@ -17,7 +20,7 @@ _DESCRIPTIONS = {
 """Descriptions of the tags, for catalogs in which no run of the source has defined them yet."""
 
 
-def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
+def accept(graph: "DataHubGraph", urn: str, *, why: str = "") -> None:
     """Accept a join, so that every later run suggests it, whatever its score.
 
     A hidden join is shown again, and a rejection of it is removed.
@@ -38,7 +41,7 @@ def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
     _describe(graph, join, why)
 
 
-def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
+def reject(graph: "DataHubGraph", urn: str, *, why: str = "") -> None:
     """Reject a join, so that no later run suggests it.
 
     DataHub's search and pages hide it.
@@ -59,7 +62,7 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
     _describe(graph, join, why)
 
 
-def undo(graph: DataHubGraph, urn: str) -> tuple[Verdict, ...]:
+def undo(graph: "DataHubGraph", urn: str) -> tuple[Verdict, ...]:
     """Remove any decision about a join, and show a rejected join again.
 
     A reason that somebody gave stays, as the join's description.
@@ -85,7 +88,7 @@ def undo(graph: DataHubGraph, urn: str) -> tuple[Verdict, ...]:
     return join.verdicts
 
 
-def last_decider(graph: DataHubGraph, urn: str) -> str:
+def last_decider(graph: "DataHubGraph", urn: str) -> str:
     """Return the URN of the user who last changed the decision about a join."""
     # It is the user who last wrote the join's tags, which hold the decision.
     with requesting(graph, "tags"):
@@ -93,11 +96,11 @@ def last_decider(graph: DataHubGraph, urn: str) -> str:
         return str(aspects.get("globalTags", {}).get("created", {}).get("actor", ""))
 
 
-def _find(graph: DataHubGraph, urn: str) -> Published:
+def _find(graph: "DataHubGraph", urn: str) -> Published:
     return find_join(graph, urn).published or Published(urn=urn)
 
 
-def _define(graph: DataHubGraph, tag: str) -> None:
+def _define(graph: "DataHubGraph", tag: str) -> None:
     """Create a tag if it does not exist."""
     # The server assigns only existing tags.
     with requesting(graph, "tag"):
@@ -107,7 +110,7 @@ def _define(graph: DataHubGraph, tag: str) -> None:
         execute(graph, "create_tag", id=name, description=_DESCRIPTIONS[tag])
 
 
-def _describe(graph: DataHubGraph, join: Published, why: str) -> None:
+def _describe(graph: "DataHubGraph", join: Published, why: str) -> None:
     """Store the reason for a decision as the join's description."""
     # The request repeats the name that people gave the join; otherwise the server would remove the
     # name.
@@ -115,7 +118,7 @@ def _describe(graph: DataHubGraph, join: Published, why: str) -> None:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 
 
-def assign_owner(graph: DataHubGraph, urn: str, *, owner: str) -> None:
+def assign_owner(graph: "DataHubGraph", urn: str, *, owner: str) -> None:
     """Make a person the technical owner of a join.
 
     Args:

@@ -4,7 +4,7 @@ CatalogError
 ├─ NoServerError         no server is configured or reachable
 ├─ UnansweredError       the server cannot be reached or fails
 ├─ DeniedError           the server refuses a request
-├─ UnknownNameError      a name matches no entity, or more than one
+├─ UnknownNameError      a name matches nothing, or more than one thing
 └─ AmbiguousColumnError  a name matches several columns
 """
 
@@ -63,14 +63,25 @@ class DeniedError(CatalogError, PermissionError):
         )
 
 
+THE_CATALOG = "the catalog"
+"""Where joins are from, in words, if DataHub holds them."""
+
+
 class UnknownNameError(CatalogError, LookupError):
-    """A name matches no entity of the catalog, or more than one."""
+    """A name matches no join, dataset or column, or more than one."""
 
     @classmethod
-    def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:
+    def nothing(
+        cls, kind: str, name: str, *, near: Sequence[str], where: str = THE_CATALOG
+    ) -> Self:
         similar = name_some([*map(repr, near)])
-        hint = f"Did you mean {similar}?" if near else "Use the URN that its page in DataHub shows"
-        return cls(f"the catalog has no {kind} {name!r}. {hint}")
+        other = (
+            "Use the URN that its page in DataHub shows"
+            if where == THE_CATALOG
+            else "`hyperjoin joins` lists what it has"
+        )
+        hint = f"Did you mean {similar}?" if near else other
+        return cls(f"{where} has no {kind} {name!r}. {hint}")
 
     @classmethod
     def several(cls, kind: str, name: str, *, urns: Sequence[str]) -> Self:

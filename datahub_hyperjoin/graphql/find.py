@@ -1,21 +1,33 @@
-"""Find a join, a dataset or a column by the name that the user gave."""
+"""Find a join, a dataset or a column by the name that the user gave.
+
+The functions that begin with `choose` need no server: they choose among the names that they get.
+"""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, UnknownNameError
+from datahub_hyperjoin.graphql.errors import (
+    THE_CATALOG,
+    AmbiguousColumnError,
+    UnknownNameError,
+)
 from datahub_hyperjoin.graphql.operations import execute, parsing, search
 from datahub_hyperjoin.graphql.read import all_joins, read_columns, read_join, read_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.joins.paths import PathEnd
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
 from datahub_hyperjoin.names import best_fits, ends_in, split_column
-from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
+
+if TYPE_CHECKING:
+    from datahub.ingestion.graph.client import DataHubGraph
 
 _JOIN, _DATASET, _COLUMN = "join", "dataset", "column"
 _COLUMN_URN = "urn:li:schemaField:"
@@ -32,7 +44,7 @@ NamedDataset = tuple[str, str]
 """URN of a dataset and the title that DataHub's pages show; empty without a title."""
 
 
-def find_join(graph: DataHubGraph, name_or_urn: str) -> Join:
+def find_join(graph: "DataHubGraph", name_or_urn: str) -> Join:
     """Find a join by its URN, name, title or condition.
 
     The search by name covers most joins with one request. Names that it does not match, such as the
@@ -61,10 +73,36 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> Join:
     # The index may match more than the exact name.
     named = read_joins(search(graph, "joins_by_name", names=spellings))
     matches = [join for join in named if join.name in spellings]
-    matches = matches or _by_spelling(spellings, all_joins(graph, hidden=True))
+    return choose_join(name, matches or all_joins(graph, hidden=True))
+
+
+def choose_join(
+    name_or_urn: str,
+    joins: Sequence[Join],
+    *,
+    where: str = THE_CATALOG,
+    titles: Mapping[TableId, str] = MappingProxyType({}),
+) -> Join:
+    """Choose the join that a URN, name, title or condition refers to.
+
+    In a condition, tables may have their titles.
+    """
+    name = name_or_urn.strip()
+    spellings = _spellings(name)
+    named = [(join, _names_of(join, titles)) for join in joins]
+    matches = best_fits(
+        named,
+        lambda it: it[0].urn == name,
+        lambda it: not it[1].isdisjoint(spellings),
+        lambda it: any(_is_short_for(one, full) for one in spellings for full in it[1]),
+    )
     if len(matches) > 1:
-        raise UnknownNameError.several(_JOIN, name, urns=sorted(join.urn for join in matches))
-    return matches[0]
+        raise UnknownNameError.several(_JOIN, name, urns=sorted(join.urn for join, _ in matches))
+    if not matches:
+        all_names = sorted({other for join, _ in named for other in _names_of(join) if other})
+        near = find_near(name, all_names)
+        raise UnknownNameError.nothing(_JOIN, name, near=near, where=where)
+    return matches[0][0]
 
 
 def _spellings(name: str) -> list[str]:
@@ -84,24 +122,18 @@ def _spellings(name: str) -> list[str]:
     return [*dict.fromkeys([name, *conditions])]
 
 
-def _by_spelling(spellings: Sequence[str], joins: Iterable[Join]) -> list[Join]:
-    """Find the joins whose name, title or condition is, or ends in, one of the spellings."""
-    names_of = [(join, _names_of(join)) for join in joins]
-    matches = best_fits(
-        names_of,
-        lambda named: not named[1].isdisjoint(spellings),
-        lambda named: any(_is_short_for(one, name) for one in spellings for name in named[1]),
-    )
-    if not matches:
-        all_names = sorted({other for _, names in names_of for other in names if other})
-        raise UnknownNameError.nothing(_JOIN, spellings[0], near=find_near(spellings[0], all_names))
-    return [join for join, _ in matches]
-
-
-def _names_of(join: Join) -> set[str]:
+def _names_of(join: Join, titles: Mapping[TableId, str] = MappingProxyType({})) -> set[str]:
     """Return the names of a join, also as lists show them."""
     title = join.published.title if join.published else ""
     names = {join.name, title, join.condition, join.reversed.condition}
+    if titles.keys() & {*join.tables}:
+        names |= {
+            " and ".join(
+                " = ".join(f"{titles.get(end.table, end.table)}.{end.path}" for end in pair)
+                for pair in each.pairs
+            )
+            for each in (join, join.reversed)
+        }
     return names.union(map(visible, names))
 
 
@@ -136,7 +168,7 @@ def find_near(name: str, candidates: Sequence[str]) -> list[str]:
     return (containing or get_close_matches(name, candidates, n=_OFFERED))[:_OFFERED]
 
 
-def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
+def find_dataset(graph: "DataHubGraph", name_or_urn: str) -> str:
     """Find a dataset by its URN, title or full name, and return the URN.
 
     The end of a full name is enough if it is unique.
@@ -155,7 +187,7 @@ def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
     return choose_dataset(name, _find_named_datasets(graph, name))
 
 
-def _find_named_datasets(graph: DataHubGraph, name: str) -> list[NamedDataset]:
+def _find_named_datasets(graph: "DataHubGraph", name: str) -> list[NamedDataset]:
     """Find the datasets that a name may refer to; a URN is not looked up."""
     if name.startswith("urn:li:"):
         return [(name, "")] if _is_dataset(name) else []
@@ -179,14 +211,16 @@ def _is_dataset(urn: str) -> bool:
     return True
 
 
-def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
+def choose_dataset(
+    name: str, candidates: Sequence[NamedDataset], *, where: str = THE_CATALOG
+) -> str:
     """Choose the dataset that a name refers to, and return its URN."""
     urns = _match_datasets(name, candidates)
     if len(urns) > 1:
         raise UnknownNameError.several(_DATASET, name, urns=urns)
     if not urns:
-        full_names = sorted({table_id(urn).name for urn, _ in candidates})
-        raise UnknownNameError.nothing(_DATASET, name, near=find_near(name, full_names))
+        near = find_near(name, sorted({table_id(urn).name for urn, _ in candidates}))
+        raise UnknownNameError.nothing(_DATASET, name, near=near, where=where)
     return urns[0]
 
 
@@ -206,8 +240,31 @@ def _match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
     return sorted({urn for urn, *_ in matches})
 
 
-def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Join]) -> PathEnd:
+def find_path_end(graph: "DataHubGraph", name_or_urn: str, joins: Iterable[Join]) -> PathEnd:
     """Find the dataset or column that a name refers to."""
+
+    def columns_of(urn: str) -> set[str]:
+        table = table_id(urn)
+        return set(read_columns(graph, urn)).union(*(join.paths_in(table) for join in joins))
+
+    return choose_path_end(name_or_urn, partial(_find_named_datasets, graph), columns_of)
+
+
+def choose_path_end(
+    name_or_urn: str,
+    find_named: Callable[[str], Sequence[NamedDataset]],
+    columns_of: Callable[[str], Collection[str]],
+    *,
+    where: str = THE_CATALOG,
+) -> PathEnd:
+    """Choose the dataset or column that a name refers to.
+
+    Args:
+        name_or_urn: URN or name of a dataset, or of a column.
+        find_named: Returns the datasets to which a name may refer.
+        columns_of: Returns the paths of the columns of a dataset by its URN.
+        where: Where the joins are from, in words.
+    """
     # Names of datasets and paths of columns may both contain dots. A name is taken for that of a
     # dataset if there is one; otherwise the longest part before a dot that names a dataset counts,
     # and what follows is the column.
@@ -215,11 +272,14 @@ def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Join]) 
     if name.startswith(_COLUMN_URN):
         return _parse_column(name)
     for dataset, column in ((name, ""), *split_column(name)):
-        candidates = _find_named_datasets(graph, dataset)
+        candidates = find_named(dataset)
         if _match_datasets(dataset, candidates):
-            urn = choose_dataset(dataset, candidates)
-            return _find_column(graph, urn, column, joins) if column else table_id(urn)
-    return table_id(choose_dataset(name, _find_named_datasets(graph, name)))
+            urn = choose_dataset(dataset, candidates, where=where)
+            table = table_id(urn)
+            return (
+                ColumnId(table, _choose_path(column, columns_of(urn), table)) if column else table
+            )
+    return table_id(choose_dataset(name, find_named(name), where=where))
 
 
 def _parse_column(urn: str) -> ColumnId:
@@ -229,14 +289,12 @@ def _parse_column(urn: str) -> ColumnId:
         raise UnknownNameError.nothing(_COLUMN, urn, near=()) from error
 
 
-def _find_column(graph: DataHubGraph, urn: str, name: str, joins: Iterable[Join]) -> ColumnId:
-    table = table_id(urn)
-    known = set(read_columns(graph, urn)).union(*(join.paths_in(table) for join in joins))
+def _choose_path(name: str, known: Collection[str], table: TableId) -> str:
     path = choose_column(name, known, table.name)
     if path is None:
         near = find_near(name, sorted(known)) or sorted(known)
         raise UnknownNameError.column(name, table.name, near=near)
-    return ColumnId(table, path)
+    return path
 
 
 def choose_column(name: str, known: Collection[str], table: str) -> str | None:

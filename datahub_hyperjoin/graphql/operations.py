@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import resources
-from typing import Any
-
-from datahub.ingestion.graph.client import DataHubGraph
+from typing import TYPE_CHECKING, Any
 
 from datahub_hyperjoin.client_errors import is_denied, translate_errors, translate_malformed
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
+
+if TYPE_CHECKING:
+    from datahub.ingestion.graph.client import DataHubGraph
 
 GraphQLObject = dict[str, Any]
 """An object of a GraphQL response."""
@@ -39,7 +40,7 @@ def _read(name: str) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObject:  # noqa: ANN401 - JSON
+def execute(graph: "DataHubGraph", name: str, /, **variables: Any) -> GraphQLObject:  # noqa: ANN401 - JSON
     """Run a GraphQL operation of this package, and return the response's data."""
     with requesting(graph, name):
         # Unformatted errors keep their path, which names the part of the operation that failed.
@@ -48,7 +49,7 @@ def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObjec
 
 
 @contextmanager
-def requesting(graph: DataHubGraph, name: str) -> Iterator[None]:
+def requesting(graph: "DataHubGraph", name: str) -> Iterator[None]:
     """Translate errors of DataHub's client in a `with` block into errors of this package."""
     with (
         parsing(name),
@@ -68,7 +69,7 @@ def parsing(name: str) -> AbstractContextManager[None]:
     return translate_malformed(lambda reason: UnansweredError.to(name, reason=reason))
 
 
-def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON
+def search(graph: "DataHubGraph", name: str, /, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON
     """Run a search operation page by page, and yield the entities that it finds."""
     start = 0
     while True:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing, search
@@ -35,6 +35,9 @@ from datahub_hyperjoin.metadata.urns import (
     table_id,
 )
 from datahub_hyperjoin.tables import ColumnId
+
+if TYPE_CHECKING:
+    from datahub.ingestion.graph.client import DataHubGraph
 
 _PAGE = 200
 
@@ -133,7 +136,7 @@ def _owners(entity: GraphQLObject) -> tuple[str, ...]:
 
 
 def joins_of_dataset(
-    graph: DataHubGraph, dataset: str, *, min_score: float = 0.0, hidden: bool = False
+    graph: "DataHubGraph", dataset: str, *, min_score: float = 0.0, hidden: bool = False
 ) -> list[Join]:
     """List the joins of a dataset, best first; hidden joins are left out unless `hidden` is set.
 
@@ -153,7 +156,12 @@ def joins_of_dataset(
 
 
 def joins_of_column(
-    graph: DataHubGraph, dataset: str, column: str, *, min_score: float = 0.0, hidden: bool = False
+    graph: "DataHubGraph",
+    dataset: str,
+    column: str,
+    *,
+    min_score: float = 0.0,
+    hidden: bool = False,
 ) -> list[Join]:
     """List the joins of a column, including composite joins.
 
@@ -173,7 +181,7 @@ def joins_of_column(
     return [join for join in joins if path in join.paths_in(join.left.table)]
 
 
-def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[Join]:
+def all_joins(graph: "DataHubGraph", *, hidden: bool = False) -> list[Join]:
     """List the joins in the catalog, best first; hidden joins are left out unless `hidden` is set.
 
     Args:
@@ -186,7 +194,7 @@ def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[Join]:
     return best_first(read_joins(_scroll(graph, hidden=hidden)))
 
 
-def _scroll(graph: DataHubGraph, *, hidden: bool) -> Iterator[GraphQLObject]:
+def _scroll(graph: "DataHubGraph", *, hidden: bool) -> Iterator[GraphQLObject]:
     cursor = None
     while True:
         data = execute(graph, "all_joins", cursor=cursor, hidden=hidden)
@@ -199,7 +207,7 @@ def _scroll(graph: DataHubGraph, *, hidden: bool) -> Iterator[GraphQLObject]:
             return
 
 
-def joins_in_band(graph: DataHubGraph, band: str) -> list[Join]:
+def joins_in_band(graph: "DataHubGraph", band: str) -> list[Join]:
     """List the suggested joins in a confidence band, such as `high`.
 
     Args:
@@ -212,7 +220,7 @@ def joins_in_band(graph: DataHubGraph, band: str) -> list[Join]:
     return best_first(read_joins(search(graph, "joins_in_band", tags=[band_urn(band)])))
 
 
-def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> list[ColumnId]:
+def joinable_columns(graph: "DataHubGraph", column: str, *, namespace: str) -> list[ColumnId]:
     """List the columns that join with a given column, best first, as its structured property does.
 
     Args:
@@ -238,7 +246,7 @@ def _column(urn: str) -> ColumnId | None:
 
 
 def columns_above(
-    graph: DataHubGraph, score: float, *, namespace: str
+    graph: "DataHubGraph", score: float, *, namespace: str
 ) -> list[tuple[ColumnId, float]]:
     """List the columns whose best join has at least a given joinability.
 
@@ -273,12 +281,12 @@ def _values(entity: GraphQLObject | None, urn: str) -> list[GraphQLObject]:
     ]
 
 
-def sql_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str, str]:
+def sql_of_joins(graph: "DataHubGraph", joins: Iterable[Join]) -> dict[str, str]:
     """Read the SQL of joins from the catalog, as text by the URN of the join."""
     return {urn: statement.sql for urn, statement in statements_of_joins(graph, joins).items()}
 
 
-def statements_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str, Statement]:
+def statements_of_joins(graph: "DataHubGraph", joins: Iterable[Join]) -> dict[str, Statement]:
     """Read the SQL of joins from the catalog, with its dialect."""
     # A run wrote each statement after it had returned the rows that the evidence promises, unless a
     # person has edited it since.
@@ -290,7 +298,7 @@ def statements_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str,
 
 
 def _read_entities(
-    graph: DataHubGraph, name: str, variable: str, urns: Iterable[str]
+    graph: "DataHubGraph", name: str, variable: str, urns: Iterable[str]
 ) -> list[GraphQLObject]:
     """Read the entities that the user may see, in several requests if necessary."""
     rest, entities = iter(urns), list[GraphQLObject]()
@@ -320,7 +328,7 @@ class DatasetSummary:
     columns: int | None = None
 
 
-def read_dataset_summaries(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:
+def read_dataset_summaries(graph: "DataHubGraph", urns: Iterable[str]) -> dict[str, DatasetSummary]:
     """Read the title and the number of columns of each dataset that the user may see, by URN."""
     found = _read_entities(graph, "describe_datasets", "datasets", urns)
     with parsing("describe_datasets"):
@@ -335,7 +343,7 @@ def _summarize(entity: GraphQLObject) -> DatasetSummary:
     )
 
 
-def read_columns(graph: DataHubGraph, urn: str) -> list[str]:
+def read_columns(graph: "DataHubGraph", urn: str) -> list[str]:
     """Read the plain paths of a dataset's columns; none if DataHub does not know them."""
     data = execute(graph, "describe_datasets", datasets=[urn])
     with parsing("describe_datasets"):
@@ -344,7 +352,7 @@ def read_columns(graph: DataHubGraph, urn: str) -> list[str]:
         return [plain_path(field["fieldPath"]) for field in fields]
 
 
-def signed_in_user(graph: DataHubGraph) -> str:
+def signed_in_user(graph: "DataHubGraph") -> str:
     """Return the URN of the user to whom the client's token belongs."""
     data = execute(graph, "signed_in")
     with parsing("signed_in"):

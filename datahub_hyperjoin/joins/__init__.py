@@ -11,6 +11,7 @@ from datahub_hyperjoin.joins.compound import (
     note_crosswalk,
 )
 from datahub_hyperjoin.joins.evidence import (
+    SCORE_DIGITS,
     Cardinality,
     CatalogEvidence,
     Evidence,
@@ -18,6 +19,7 @@ from datahub_hyperjoin.joins.evidence import (
     RowCounts,
     Verdict,
     is_in_two_steps,
+    rounded_share,
 )
 from datahub_hyperjoin.joins.join import (
     BAND_NAMES,
@@ -53,6 +55,7 @@ __all__ = [
     "MIN_SCORE",
     "MIN_TUPLE_CONTAINMENT",
     "NOT_VERIFIED",
+    "SCORE_DIGITS",
     "UNVERIFIED",
     "Bridge",
     "Cardinality",
@@ -83,5 +86,6 @@ __all__ = [
     "note_crosswalk",
     "reasons_unsafe",
     "reference",
+    "rounded_share",
     "sort_joins",
 ]

@@ -133,6 +133,19 @@ def _opposites(kind: type[Evidence]) -> dict[str, str]:
     return {f"{side}_{rest}": f"{sides[side]}_{rest}" for side, _, rest in parts if side in sides}
 
 
+SCORE_DIGITS = 4
+"""Number of decimals with which joinabilities and measures are written."""
+
+
+def rounded_share(share: float) -> float:
+    """Round a share for a file or the catalog; it is then 1 only if it is everything.
+
+    >>> rounded_share(0.99999), rounded_share(1.0), rounded_share(0.33333)
+    (0.9999, 1.0, 0.3333)
+    """
+    return 1.0 if share == 1.0 else min(round(share, SCORE_DIGITS), 1 - 10**-SCORE_DIGITS)
+
+
 THROUGH = "values through "
 """The start of `Evidence.compared_as` of a join in two steps; the crosswalk follows."""
 

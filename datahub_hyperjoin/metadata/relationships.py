@@ -22,6 +22,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import (
     NOT_VERIFIED,
+    SCORE_DIGITS,
     UNVERIFIED,
     Cardinality,
     CatalogEvidence,
@@ -30,6 +31,7 @@ from datahub_hyperjoin.joins import (
     Published,
     Role,
     RowCounts,
+    rounded_share,
 )
 from datahub_hyperjoin.metadata.urns import (
     AUTHOR,
@@ -53,9 +55,6 @@ the model of the run that changed the aspect; a newer model alone changes nothin
 SQL_DIALECT = "sql_dialect"
 """The custom property of a query that names the dialect in which its SQL was run, in sqlglot's
 words."""
-
-SCORE_DIGITS = 4
-"""Number of decimals with which joinabilities and measures are written."""
 
 WITHDRAWN_BY = "withdrawn_by"
 """The custom property that names the run which withdrew a relationship or query."""
@@ -187,10 +186,8 @@ def _rounded(evidence: Evidence) -> Evidence:
 def _in_tag(evidence: Evidence, name: str) -> float:
     """Round a measure; a containment is then 1 only if all values match."""
     measure: float = getattr(evidence, name)
-    rounded = round(measure, SCORE_DIGITS)
-    if not name.endswith("containment"):
-        return rounded
-    return 1.0 if measure == 1.0 else min(rounded, 1 - 10**-SCORE_DIGITS)
+    is_share = name.endswith("containment")
+    return rounded_share(measure) if is_share else round(measure, SCORE_DIGITS)
 
 
 def to_aspect(join: Join, model_version: str) -> "ERModelRelationshipPropertiesClass":

@@ -152,7 +152,7 @@ class LocalPage:
     def _names(self) -> Mapping[str, str]:
         """A mapping from table names in the run's file of decisions to table names on the page."""
         rows = self.decided["rows"]
-        return {row[at]: row[at // 2 + 7] for row in rows for at in (0, 2)}
+        return {row[at]: row[at // 2 + 8] for row in rows for at in (0, 2)}
 
     def _sides(self, decision: WrittenDecision) -> _Sides:
         tables = decision.left_table, decision.right_table

@@ -55,8 +55,8 @@ class PageDecisions:
 
     rows: tuple[_Row, ...]
     """One row for each decision: first the fields as written in the file (left table and columns,
-    right table and columns, decision, author, reason), then the names of both tables on the page.
-    """
+    right table and columns, decision, author, reason, time), then the names of both tables on the
+    page."""
 
     urns: dict[int, str]
     """URN of each table whose name is not unique on the page, by the table's index."""

@@ -495,7 +495,7 @@ def write_anti_join(statement: Statement) -> str:
     """Write the SQL that returns the rows of table a of a join that have no partner."""
     # These are also the rows without a value: `NOT EXISTS` returns them, as no value equals a null.
     # Values are compared as in the join. Nobody has run the SQL.
-    tree = _parse(statement)
+    tree = parse_statement(statement)
     joins = tree.args.get("joins") if tree else None
     if tree is None or not joins:
         return ""
@@ -518,7 +518,7 @@ def write_anti_join(statement: Statement) -> str:
     return write_sql(lonely, statement.dialect, pretty=True)
 
 
-def _parse(statement: Statement) -> exp.Select | None:
+def parse_statement(statement: Statement) -> exp.Select | None:
     """Parse the SQL of a join; return None for SQL of another form."""
     try:
         tree, *others = parse(statement.sql, dialect=statement.dialect)

@@ -98,8 +98,8 @@ def test_a_pair_that_datahub_does_not_have_asks_for_a_recipe() -> None:
         fail(CUSTOMER, "shop.public.regions.id")
         .strip()
         .endswith(
-            f"Did you mean '{CUSTOMER} = {ID}'? To see why a pair is not suggested, add --recipe "
-            "or --in"
+            f"Did you mean '{CUSTOMER} = {ID}'? To see why a pair is not suggested, add --recipe, "
+            "or --in with a folder or database"
         )
     )
 
@@ -108,7 +108,8 @@ def test_a_single_column_needs_data() -> None:
     result = explain("flights.carrier")
     assert result.exit_code == 2
     assert (
-        "A single column needs data: add --recipe or --in, or name a second column" in result.output
+        "A single column needs data: add --recipe, or --in with a folder or database, or name a"
+        in result.output
     )
 
 

