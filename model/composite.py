@@ -90,7 +90,7 @@ class ColumnPartners:
         return KeySearch(
             table=lake.ids[chosen[0]].table,
             columns=tuple(paths[column] for column in chosen),
-            texts=tuple(paths[column] for column in chosen if lake.is_text[column]),
+            texts=tuple(paths[column] for column in chosen if lake.ids[column] in lake.texts),
             max_columns=max_columns,
         )
 

@@ -1,5 +1,6 @@
 """The lake: the columns of all tables in one list."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -96,6 +97,11 @@ _OPAQUE = (DataType.BINARY, DataType.NESTED)
 _NOTATIONS = {DataType.DECIMAL: Notation.POINT}
 _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
 _HASH_BYTES = 8
+_WHOLE = re.compile("0|[1-9][0-9]{0,17}")
+_NEARLY_ALL = 0.95
+"""Minimum share of whole numbers in a text column that is treated as one of numbers."""
+_MIN_COUNTER = 0.5
+"""Minimum density of such a column; sparse numbers, such as codes, may well be text."""
 
 
 def _density(profile: ColumnProfile) -> float:
@@ -105,8 +111,22 @@ def _density(profile: ColumnProfile) -> float:
     if profile.type not in _NUMBERS or not profile.sample or is_day:
         return 0.0
     # `float` does not read all that counts as a number, such as superscripts and minus signs.
-    numbers = [float(normal_form(cell)) for cell in profile.sample]
+    return _fill(profile, [float(normal_form(cell)) for cell in profile.sample])
+
+
+def _fill(profile: ColumnProfile, numbers: Sequence[float]) -> float:
     return min(1.0, profile.distinct / (max(numbers) - min(numbers) + 1))
+
+
+def _marked_density(profile: ColumnProfile) -> float:
+    """Return how dense a counter is of which a few numbers have marks (`205*`); 0 for others."""
+    if profile.type is not DataType.TEXT or profile.notation:
+        return 0.0
+    numbers = [float(cell) for cell in profile.sample if _WHOLE.fullmatch(cell)]
+    if not numbers or len(numbers) < _NEARLY_ALL * len(profile.sample):
+        return 0.0
+    density = _fill(profile, numbers)
+    return density if density >= _MIN_COUNTER else 0.0
 
 
 def _count_distinct(profile: ColumnProfile) -> int:
@@ -212,13 +232,21 @@ class Lake:
 
     @cached_property
     def is_text(self) -> ColumnMask:
-        """Whether each column holds text."""
-        return self.mask(lambda profile: profile.type is DataType.TEXT)
+        """Whether each column holds text, other than a counter with a few marks."""
+        return self.mask(lambda profile: profile.type is DataType.TEXT) & ~self._is_marked_counter
 
     @cached_property
     def is_whole(self) -> ColumnMask:
-        """Whether each column holds whole numbers."""
-        return self.mask(lambda profile: profile.type is DataType.INTEGER)
+        """Whether each column holds whole numbers, but for a few marks in a counter."""
+        return self.mask(lambda profile: profile.type is DataType.INTEGER) | self._is_marked_counter
+
+    @cached_property
+    def _marked_densities(self) -> ColumnFloats:
+        return np.array([_marked_density(profile) for profile in self.profiles])
+
+    @property
+    def _is_marked_counter(self) -> ColumnMask:
+        return self._marked_densities > 0
 
     @cached_property
     def standing(self) -> ColumnInts:
@@ -228,7 +256,8 @@ class Lake:
     @cached_property
     def density(self) -> ColumnFloats:
         """How densely each column's numbers fill their range: 1 if they are consecutive."""
-        return np.array([_density(profile) for profile in self.profiles])
+        numbers = np.array([_density(profile) for profile in self.profiles])
+        return np.maximum(numbers, self._marked_densities)
 
     @cached_property
     def title_words(self) -> list[Words]:
@@ -261,8 +290,7 @@ class Lake:
     @cached_property
     def texts(self) -> frozenset[ColumnId]:
         """The columns that hold text."""
-        columns = zip(self.ids, self.is_text.tolist(), strict=True)
-        return frozenset(column for column, is_text in columns if is_text)
+        return frozenset(each.id for each in self.profiles if each.type is DataType.TEXT)
 
     @cached_property
     def tables(self) -> tuple[TableId | None, ...]:

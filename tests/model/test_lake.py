@@ -7,6 +7,7 @@ from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.tables import DataType, Table, TableId, TableProfile
 from datahub_hyperjoin.value_forms import Notation
+from lakes.handmade import draw
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
@@ -55,6 +56,28 @@ def test_density_tells_running_numbers_from_codes(make_lake: MakeLake) -> None:
     odd = (replace(profile, type=DataType.INTEGER) for profile in lake.profiles[5:])
     numbers = replace(lake, profiles=(*odd,))
     assert numbers.density.tolist() == [1, 1]
+
+
+def test_a_counter_with_a_few_marks_holds_numbers(make_lake: MakeLake) -> None:
+    counter = [str(number) for number in range(1, 61)]
+    cells = {
+        "marked": [*counter[:59], "60*"],
+        "often_marked": [*counter[:56], *(f"{number}*" for number in counter[56:])],
+        "codes": [*(f"{number}00" for number in counter[:59]), "60*"],
+        "words": [f"w{number}" for number in counter],
+    }
+    lake = make_lake({"t": {name: draw(values, 64) for name, values in cells.items()}})
+    marked = {"marked"}
+    named = dict(
+        zip(lake.paths, zip(lake.is_whole, lake.is_text, lake.density, strict=True), strict=True)
+    )
+    assert {name for name, (is_whole, _, _) in named.items() if is_whole} == marked
+    assert {name for name, (_, is_text, _) in named.items() if not is_text} == marked
+    assert named["marked"][2] == 1
+    assert named["often_marked"][2] == named["codes"][2] == named["words"][2] == 0
+    assert lake.ids[lake.paths.index("marked")] in lake.texts
+    padded = replace(lake.profiles[lake.paths.index("marked")], notation=Notation.PADDED)
+    assert replace(lake, profiles=(padded,)).is_text.tolist() == [True]
 
 
 def test_numbers_without_bounds_fill_nothing(make_lake: MakeLake) -> None:

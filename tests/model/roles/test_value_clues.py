@@ -99,6 +99,20 @@ def test_numbers_without_gaps_refer_to_the_counter_that_they_fill(count: int) ->
         assert (filled > 2 * other > 0) == (weights is DEFAULT_WEIGHTS)
 
 
+def test_a_mark_in_a_counter_is_no_reason_to_refer_to_it() -> None:
+    def likely(last: str) -> float:
+        tables: Tables = {
+            "one": {"game": [*numbers(1, 60), last]},
+            "other": {"kicks": draw(numbers(1, 34)[::2], 300)},
+            **things(12),
+            **{letter * 4: {"word": [f"{letter}{n}" for n in range(50)]} for letter in "qrstuvwxy"},
+        }
+        return probability(tables, ("other.kicks", "one.game"))
+
+    assert likely("60*") == pytest.approx(likely("60"), abs=0.01)
+    assert likely("60*") < 0.5
+
+
 def test_numbers_with_gaps_refer_to_a_large_key_as_well_as_to_a_small_one() -> None:
     some = [str(1000 * number) for number in range(1, 41)]
     tables: Tables = {
