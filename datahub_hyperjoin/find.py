@@ -5,7 +5,7 @@ call `find`. Each stage takes and returns values, and reports its counts.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -22,7 +22,7 @@ from datahub_hyperjoin.joins.describe import shown_first
 from datahub_hyperjoin.locations import File, Relation
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.config.sections import require_extras
-from datahub_hyperjoin.model.domains import find_domains
+from datahub_hyperjoin.model.domains import find_domains, set_aside
 from datahub_hyperjoin.model.encode import Elsewhere, Encoding, Epoch, encode
 from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.join_graph import find_hyperedges
@@ -157,6 +157,7 @@ def _report_findings(findings: Findings, progress: Progress) -> None:
     composite = sum(bool(join.further) for join in findings.joins)
     progress.count("suggestions", len(findings.suggestions))
     progress.count("joins", len(findings.joins))
+    progress.count("joins_that_follow", len(findings.all_joins) - len(findings.joins))
     progress.count("joins_of_several_columns", composite)
     progress.count("joins_not_verified", len(findings.named))
     progress.count("joins_through_crosswalks", len(findings.crosswalks))
@@ -261,7 +262,7 @@ def _find(
     if described:
         with progress.stage("Comparing names"):
             named = find_named_joins(profiles, described, model, facts, progress)
-    declared = find_unverified_keys(profiles, facts, [*findings.joins, *named])
+    declared = find_unverified_keys(profiles, facts, [*findings.all_joins, *named])
     if named or declared or described:
         findings = _with_named(findings, (*declared, *named), described, model.ranking.top_k)
     return findings
@@ -333,6 +334,13 @@ def _find_executor(
     return find_executor(session, progress)
 
 
+def _list_pairs(index: LakeIndex, ranked: Iterable[Suggestion]) -> list[Pair]:
+    """List the pairs to verify."""
+    # A probable reference is verified even if the ranking did not select the pair.
+    ends = {pair_of(each.query, each.candidate) for each in ranked}
+    return sorted(propose_references(index) | ends)
+
+
 def _compare_values(
     profiles: tuple[TableProfile, ...],
     facts: CatalogFacts,
@@ -352,10 +360,7 @@ def _compare_values(
     unverified, store = set[TableId](), open_store(config.profile, progress)
     reader = DataReader(index, [each.table for each in profiles], session, store, unverified.add)
     with progress.stage("Verifying on the data"):
-        # A probable reference is verified even if the ranking did not select the pair.
-        ends = {pair_of(each.query, each.candidate) for each in ranked}
-        pairs = sorted(propose_references(index) | ends)
-        direct, bridged = measure_with_crosswalks(pairs, reader)
+        direct, bridged = measure_with_crosswalks(_list_pairs(index, ranked), reader)
         evidence = choose_evidence(direct, bridged, accepted=accepted)
     with progress.stage("Deciding roles"):
         confirmed = confirm_pairs(evidence, min_containment=least, accepted=accepted)
@@ -366,14 +371,17 @@ def _compare_values(
         whole = with_composite_joins(single, composite)
         joins = add_part_joins(whole, facts, reader, model.ranking)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
-    crosswalks = collect_crosswalk_joins(ranked, direct, bridged, joins, min_containment=least)
+    measured = (index.lake, ranked, direct, bridged)
+    crosswalks = collect_crosswalk_joins(*measured, joins, min_containment=least)
     joins = with_row_counts(with_crosswalks(joins, crosswalks), profiles)
+    listed, derived = (joins, {}) if model.ranking.list_all else set_aside(joins, profiles)
     joined = [(join.left, join.right) for join in joins]
     findings = Findings(
         profiles=profiles,
         keys=tuple(index.lake.ids[key] for key in np.asarray(index.keys)),
         suggestions=suggestions,
-        joins=joins,
+        joins=listed,
+        derived=derived,
         domains=find_domains(joins, dict(zip(index.lake.ids, index.lake.profiles, strict=True))),
         crosswalks=crosswalks,
         copies=index.copies.originals if index.copies else (),

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from pydantic import TypeAdapter
 from typing_extensions import LiteralString
@@ -17,7 +18,7 @@ from typing_extensions import LiteralString
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
-from datahub_hyperjoin.model.domains import Domain
+from datahub_hyperjoin.model.domains import Derivation, Domain
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.memory import gc_paused
@@ -39,9 +40,14 @@ class Findings:
     """Suggestions that the data or a person confirms, grouped by key column, best first."""
 
     joins: tuple[Join, ...]
+    """The joins to list and to write, the most useful first."""
 
     model_version: str
     """This package's version and the model's fingerprint."""
+
+    derived: Mapping[Derivation, tuple[Join, ...]] = field(default_factory=dict)
+    """The joins that follow from others or join no things, by the reason why they are not listed.
+    """
 
     statements: Mapping[JoinedColumns, Statement] = field(default_factory=dict)
     """The SQL of each join, or the reason why it has none; empty if no SQL is shown."""
@@ -72,6 +78,16 @@ class Findings:
     def without_columns(self) -> "Findings":
         """Return the findings without the profiles of columns, which take most of the memory."""
         return replace(self, profiles=tuple(replace(each, columns=()) for each in self.profiles))
+
+    @property
+    def all_joins(self) -> tuple[Join, ...]:
+        """All joins that the data confirm, also those that are not listed."""
+        return (*self.joins, *chain.from_iterable(self.derived.values()))
+
+    @property
+    def derived_counts(self) -> Mapping[str, int]:
+        """The number of joins that are not listed, by the reason in words."""
+        return {reason.value: len(joins) for reason, joins in self.derived.items()}
 
     @property
     def declared(self) -> tuple[Join, ...]:
@@ -129,6 +145,7 @@ class _Record:
     keys: tuple[ColumnId, ...]
     suggestions: tuple[Suggestion, ...]
     joins: tuple[Join, ...]
+    derived: Mapping[Derivation, tuple[Join, ...]]
     model_version: str
     domains: tuple[Domain, ...]
     crosswalks: tuple[CrosswalkJoin, ...]
@@ -147,7 +164,16 @@ class _Record:
         return Findings(profiles=profiles, contributions=dict(self.contributions), **same)
 
 
-_SAME = ("keys", "suggestions", "joins", "model_version", "domains", "crosswalks", "copies")
+_SAME = (
+    "keys",
+    "suggestions",
+    "joins",
+    "derived",
+    "model_version",
+    "domains",
+    "crosswalks",
+    "copies",
+)
 """The fields that findings and their record have alike."""
 
 

@@ -80,6 +80,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     models_trained: int = 0
     suggestions: int = 0
     joins: int = 0
+    joins_that_follow: int = 0
+    """Joins that are not listed, because they follow from others or join no things."""
     joins_of_several_columns: int = 0
     joins_from_profile_store: int = 0
     """Number of joins taken from `profile.store`, as nothing had changed since they were stored."""
@@ -167,9 +169,13 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         joins: Sequence[Join],
         crosswalks: Sequence[CrosswalkJoin] = (),
         named: Sequence[Join] = (),
+        derived: Mapping[str, int] | None = None,
     ) -> None:
-        """Put a table of the best joins, verified or not, at the end of the report."""
-        self._table = list_best_joins(joins, crosswalks, named)
+        """Put a table of the best joins, verified or not, at the end of the report.
+
+        `derived` counts the joins that are not listed, by the reason.
+        """
+        self._table = list_best_joins(joins, crosswalks, named, derived)
 
     def as_string(self, *args: object, **kwargs: object) -> str:
         """Format the report as text: the counters, then the table of the best joins."""

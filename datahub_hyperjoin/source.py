@@ -235,7 +235,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
         """Yield the metadata to write, then write the HTML page if the recipe names one."""
-        self.report.show_joins(findings.joins, findings.crosswalks, findings.named)
+        self.report.show_joins(
+            findings.joins, findings.crosswalks, findings.named, findings.derived_counts
+        )
         context = PublishContext(
             config=self.config.emit,
             graph=self.ctx.graph,

@@ -4,21 +4,30 @@ Twenty-two tables with a column of countries form 231 pairs. Together, these pai
 the columns share a value domain.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from heapq import heappop, heappush
 from math import ceil
 
 import numpy as np
 from scipy.special import expit
 
-from datahub_hyperjoin.joins import Join, JoinedColumns, Role
+from datahub_hyperjoin.joins import Cardinality, Join, JoinedColumns, Role
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.roles.references import NO_KEY, Relations
 from datahub_hyperjoin.model.signals.pairs import Floats, PairFloats, PairInts
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    Pair,
+    TableId,
+    TableProfile,
+)
 from datahub_hyperjoin.value_forms import VALUE_FORMS
 
 _MIN_MEMBERS = 3
@@ -105,6 +114,88 @@ def find_domains(
     edges = {(join.left, join.right): join.joinability for join in joins if _same_values(join)}
     domains = [_describe(inner, profiles or {}) for inner in _merge_groups(edges)]
     return tuple(sorted(domains, key=lambda domain: (-len(domain.members), domain.members)))
+
+
+class Derivation(str, Enum):
+    """Why a join is not listed by default: it follows from joins that are, or joins no things."""
+
+    SAME_COLUMNS = "between tables with the same columns, such as those of two years"
+    SAME_KEY = "between columns that refer to one key, which repeat on both sides"
+    SAME_TABLES = "between tables that a key joins, by columns that repeat on both sides"
+    DATES = "of dates that repeat on both sides"
+
+
+_FAMILY = 3
+"""Minimum number of columns of a table that is recognised by the names of its columns; many lists
+of codes have an id and a name."""
+_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?\b.*")
+_MOSTLY = 0.5
+"""Minimum share of dates in the sample of a column of dates, which may also hold years and other
+texts."""
+
+
+def set_aside(
+    joins: Sequence[Join], tables: Iterable[TableProfile]
+) -> tuple[tuple[Join, ...], Mapping[Derivation, tuple[Join, ...]]]:
+    """Split joins into those that are listed by default and, by reason, those that follow.
+
+    A join that a person or the catalog confirms is always listed.
+    """
+    known = _Surroundings.of(joins, tables)
+    reasons = [known.derive(join) for join in joins]
+    split = {
+        reason: tuple(join for join, why in zip(joins, reasons, strict=True) if why is reason)
+        for reason in (None, *Derivation)
+    }
+    listed = split.pop(None)
+    return listed, {reason: derived for reason, derived in split.items() if reason and derived}
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What is known of the tables of joins."""
+
+    headers: Mapping[TableId, frozenset[str]]
+    """The names of the columns of each table."""
+
+    dates: frozenset[ColumnId]
+    keyed: frozenset[frozenset[TableId]]
+    """Pairs of tables of which one refers to the other."""
+
+    @classmethod
+    def of(cls, joins: Iterable[Join], tables: Iterable[TableProfile]) -> "_Surroundings":
+        columns = {table.table.id: table.columns for table in tables}
+        return cls(
+            {table: frozenset(each.id.path for each in own) for table, own in columns.items()},
+            frozenset(each.id for own in columns.values() for each in own if _holds_dates(each)),
+            frozenset(_tables(join) for join in joins if join.role.is_directed),
+        )
+
+    def derive(self, join: Join) -> Derivation | None:
+        """Return why a join is not listed; None if it is."""
+        if join.catalog.is_confirmed:
+            return None
+        header, other = (self.headers[table] for table in (join.left.table, join.right.table))
+        if header == other and len(header) >= _FAMILY and len(_tables(join)) > 1:
+            return Derivation.SAME_COLUMNS
+        if join.role.is_directed or join.measured.cardinality is not Cardinality.MANY_MANY:
+            return None
+        if join.role is Role.SIBLING:
+            return Derivation.SAME_KEY
+        if _tables(join) in self.keyed:
+            return Derivation.SAME_TABLES
+        return Derivation.DATES if {join.left, join.right} <= self.dates else None
+
+
+def _tables(join: Join) -> frozenset[TableId]:
+    return frozenset((join.left.table, join.right.table))
+
+
+def _holds_dates(profile: ColumnProfile) -> bool:
+    if profile.type in {DataType.DATE, DataType.TIMESTAMP}:
+        return True
+    dates = sum(_DATE.fullmatch(cell) is not None for cell in profile.sample)
+    return dates > _MOSTLY * len(profile.sample)
 
 
 def drop_redundant_joins(

@@ -62,7 +62,7 @@ def test_the_table_shows_a_reference_from_the_referring_column() -> None:
         left=same.right,
         right=same.left,
         evidence=same.measured.reversed,
-        joinability=0.6,
+        joinability=0.85,
         role=Role.REFERENCE,
         referenced=same.right,
     )
@@ -72,7 +72,7 @@ def test_the_table_shows_a_reference_from_the_referring_column() -> None:
         "flights.csv.carrier_1",
         "airlines.csv.carrier",
         "reference",
-        "0.60",
+        "0.85",
     ]
     assert first.split()[-1] == "many-to-one"
     assert "same domain" in second

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -91,6 +92,13 @@ class _FileChoices(TypedDict):
     help="Sheet of workbooks to read, by its name or a pattern such as `20*`. Default: all.",
 )
 @click.option(
+    "--all",
+    "list_all",
+    is_flag=True,
+    help="List also joins that follow from others, such as those between two columns that refer to "
+    "one key, between files of two years, or of dates.",
+)
+@click.option(
     "--format",
     "output_format",
     type=click.Choice(_FORMATS),
@@ -114,6 +122,7 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
     page_values: bool,
     decisions: Path | None,
     exclude: tuple[str, ...],
+    list_all: bool,
     output_format: str,
     run_sql: str,
     **how: Unpack["_FileChoices"],
@@ -148,18 +157,21 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
             with _folders([*filter(None, [out, page and page.parent])]):
                 how["delimiter"] = _character(how["delimiter"])
                 files = choose_files(**how)
-                found = run_discovery(
-                    sources, progress, sql=sql, decisions=decisions, exclude=exclude, files=files
-                )
+                search = partial(run_discovery, decisions=decisions, exclude=exclude, files=files)
+                found = search(sources, progress, sql=sql, list_all=list_all)
                 if out:
-                    for name in ("json", "csv", "sql"):
-                        with replacing(out / f"joins.{name}", private=False) as file:
-                            file.write_text(_format(found, name), encoding="utf-8")
+                    _write_formats(found, out)
                 for path in pages:
                     found.to_html(path, values=page_values)
                     click.echo(f"All joins, with their evidence: {path}", err=True)
         print_result(_format(found, output_format), nl=output_format == "table")
         _tell_what_is_missing(found)
+
+
+def _write_formats(found: "FoundJoins", out: Path) -> None:
+    for name in ("json", "csv", "sql"):
+        with replacing(out / f"joins.{name}", private=False) as file:
+            file.write_text(_format(found, name), encoding="utf-8")
 
 
 def _character(written: str | None) -> str | None:

@@ -85,7 +85,8 @@ class FoundJoins:
         return len(self.joins)
 
     def __str__(self) -> str:
-        return list_best_joins(self.joins, self.crosswalks, self.findings.named)
+        found = self.findings
+        return list_best_joins(found.joins, found.crosswalks, found.named, found.derived_counts)
 
     def __repr__(self) -> str:
         return f"<FoundJoins: {self._counts}>"

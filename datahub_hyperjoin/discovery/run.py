@@ -44,6 +44,7 @@ def find_joins(  # noqa: PLR0913 - one for each choice
     encoding: str | None = None,
     header: bool = True,
     sheet: str | None = None,
+    list_all: bool = False,
 ) -> FoundJoins:
     """Find the columns that join with each other, and verify each join on the data.
 
@@ -69,6 +70,8 @@ def find_joins(  # noqa: PLR0913 - one for each choice
         encoding: Python's name of the encoding of text files, if it is not detected.
         header: Whether text files and sheets have the names of columns in their first row.
         sheet: Name of the sheet of workbooks to read, or a pattern such as `20*`.
+        list_all: Whether to list also joins that follow from others, such as those between two
+            columns that refer to one key, between files of two years, or of dates.
 
     Returns:
         The joins, best first.
@@ -93,6 +96,7 @@ def find_joins(  # noqa: PLR0913 - one for each choice
         sql=_read_choice(sql),
         profile=profile,
         model=model,
+        list_all=list_all,
         decisions=decisions,
         exclude=[exclude] if isinstance(exclude, str) else exclude,
         files=choose_files(
@@ -137,6 +141,7 @@ def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
     sql: RunSql | None = RunSql.SHOWN,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
+    list_all: bool = False,
     decisions: Decisions = None,
     exclude: Sequence[str] = (),
     files: TableSelection = AS_DETECTED,
@@ -149,6 +154,8 @@ def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
     """
     written = _read_decisions(decisions, progress)
     profile, model = profile or ProfileConfig(), model or ModelConfig()
+    if list_all:
+        model = replace(model, ranking=replace(model.ranking, list_all=True))
     require_extras(model)
     # The files of several sources have no folder in which one could name them.
     folder = None if len(sources) == 1 else Path("/")

@@ -78,7 +78,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
     unread = findings.unread | catalog.absent
     verified, named = (
         {join_urn(rename_columns(join, catalog.field_path)) for join in joins}
-        for joins in (findings.joins, findings.named)
+        for joins in (findings.all_joins, findings.named)
     )
     carried = []
     for relationship in catalog.relationships.values():
@@ -145,8 +145,7 @@ def build_publication(
     # What an earlier run verified is better known than what names suggest now.
     known = set(map(join_urn, carried))
     named = [it for it in findings.named if join_urn(rename_columns(it, name)) not in known]
-    joins = [*findings.joins, *named, *carried]
-    name = catalog.field_path
+    joins = [*findings.all_joins, *named, *carried]
     renamed = [rename_columns(join, name) for join in joins]
     others_joins = shared_joins(catalog, {*map(join_urn, renamed)}, others)
     shared = [rename_columns(join, name) for join in others_joins]
@@ -158,7 +157,7 @@ def build_publication(
         if visible and join_urn(own) in visible
     }
     kept = {join.pairs for join in drop_redundant_joins(findings.joins, large, shown)}
-    implied = [join for join in findings.joins if join.pairs not in kept]
+    implied = [join for join in findings.all_joins if join.pairs not in kept]
     return Publication(
         joins=sort_joins(renamed),
         ranks={(name(it.query), name(it.candidate)): it.rank for it in findings.suggestions},

@@ -10,6 +10,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.explain.clues import ClueExplanation, WatchedTrees
 from datahub_hyperjoin.explain.errors import SameColumnError, UnknownColumnError
 from datahub_hyperjoin.find import LakeComparison
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.joins import (
     CatalogEvidence,
@@ -302,6 +303,9 @@ class PairExplanation:
     join: Join | None = None
     objection: str = ""
 
+    aside: str = ""
+    """Why a join is not listed by default; empty if it is."""
+
 
 def explain_pair(
     left: ColumnProfile,
@@ -323,7 +327,7 @@ def explain_pair(
     one, other = number[left.id], number[right.id]
     ranker = Ranker.of(index, comparison.encoding.embeddings, config)
     ranks = tuple(_explain_rank(ranker, comparison, *ends) for ends in ((one, other), (other, one)))
-    joins = [each for each in comparison.findings.joins if pair in each.pairs]
+    joins = [each for each in comparison.findings.all_joins if pair in each.pairs]
     join = next((each for each in joins if not each.further), next(iter(joins), None))
     evidence = comparison.measured.get(pair)
     confirmed = confirm_pairs(
@@ -349,6 +353,7 @@ def explain_pair(
         repeated=_describe(index, repeated, facts, asked, trees, between=True),
         join=join,
         objection=objection,
+        aside=_aside(comparison.findings, join),
     )
 
 
@@ -383,6 +388,12 @@ def _describe(
         for number, key in zip(numbers, relations.key[numbers].tolist(), strict=True)
         if key in numbers or (key != NO_KEY and not between)
     )
+
+
+def _aside(findings: Findings, join: Join | None) -> str:
+    """Say why a join is not listed by default; empty if it is, or is none."""
+    reasons = (reason.value for reason, derived in findings.derived.items() if join in derived)
+    return next(reasons, "")
 
 
 def _answer(index: LakeIndex, column: int) -> str:

@@ -50,6 +50,8 @@ def _answer(pair: PairExplanation) -> Iterator[str]:
         yield f"Not suggested: {pair.objection}"
         return
     yield f"Suggested as {_role(pair.join)} with a joinability of {pair.join.joinability:.2f}"
+    if pair.aside:
+        yield f"It is listed with `--all` only, as one of the joins {pair.aside}"
     yield f"The joinability is {_decisive(pair)}"
     left, right = pair.columns
     for column, other in ((left, right), (right, left)):

@@ -4,7 +4,7 @@ The page, the terminal, the catalog, agents and notebooks tell the same.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tabulate import tabulate
@@ -360,15 +360,22 @@ _HEADERS = (
 
 
 def list_best_joins(
-    joins: Sequence[Join], crosswalks: Sequence[CrosswalkJoin] = (), named: Sequence[Join] = ()
+    joins: Sequence[Join],
+    crosswalks: Sequence[CrosswalkJoin] = (),
+    named: Sequence[Join] = (),
+    derived: Mapping[str, int] | None = None,
 ) -> str:
-    """List the best joins as a text table."""
+    """List the best joins as a text table.
+
+    `derived` counts the joins that are not listed, by the reason.
+    """
     rows = [*map(_row, joins[:_MAX_JOINS])]
     none = "No join was verified on data." if named else "No joins found."
     lines = [
         f"{number_of(len(joins), 'join')} found, best first:" if joins else none,
         tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
         *_count_more(joins),
+        *_count_derived(derived or {}),
         *_list_crosswalks(crosswalks, joins),
         *_list_named(named),
     ]
@@ -417,6 +424,14 @@ def _sides(pairs: JoinedColumns) -> Iterator[str]:
     # A composite key names its table once, as in `teams.year + team`.
     for columns in zip(*pairs, strict=True):
         yield visible(" + ".join([str(columns[0]), *(column.path for column in columns[1:])]))
+
+
+def _count_derived(derived: Mapping[str, int]) -> Iterator[str]:
+    if not derived:
+        return
+    yield "\nNot listed, as they follow from other joins or join no things:"
+    yield from (f"{count:,} {reason}" for reason, count in derived.items())
+    yield "`--all`, or in a recipe `model.ranking.list_all: true`, lists them, too."
 
 
 def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join]) -> Iterator[str]:

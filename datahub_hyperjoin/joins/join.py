@@ -404,11 +404,20 @@ def band(joinability: float) -> str:
 def sort_joins(joins: Iterable[Join]) -> list[Join]:
     """Sort the joins of a run, the most useful first: the order of all lists, files and pages.
 
-    References come first, then one-to-one joins, siblings and joins within a domain, whether they
-    compare one pair of columns or several. Of one role, the more probable join comes first; of
-    equally probable ones, names decide.
+    Joins of a higher band of joinability come first. In each, references come before one-to-one
+    joins, siblings and joins within a domain, whether they compare one pair of columns or several.
+    Of one role, the more probable join comes first; of equally probable ones, names decide.
     """
-    return sorted(joins, key=lambda join: (join.role.place, -join.joinability, join.pairs))
+    bands = [*BANDS]
+    return sorted(
+        joins,
+        key=lambda join: (
+            bands.index(band(join.joinability)),
+            join.role.place,
+            -join.joinability,
+            join.pairs,
+        ),
+    )
 
 
 def best_first(joins: Iterable[Join]) -> list[Join]:

@@ -125,6 +125,7 @@ def write_page(
         contributions=found.contributions,
         values=values,
     )
+    follow = sum(found.derived_counts.values())
     readable = [profile.table.id for profile in profiles if not profile.fault]
     text = render_page(
         contents,
@@ -136,6 +137,7 @@ def write_page(
             "joins": len(joins),
             "references": sum(join.role is Role.REFERENCE for join in joins),
             **({"further joins in two steps": len(lone)} if lone else {}),
+            **({"joins that follow, not listed": follow} if follow else {}),
         },
         errors=sorted((str(profile.table.id), profile.fault) for profile in profiles),
         decisions=list_decisions(filed, sorted(readable), file, damaged)

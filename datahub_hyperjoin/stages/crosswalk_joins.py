@@ -1,6 +1,6 @@
 """Find and verify joins through crosswalks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -11,11 +11,13 @@ from datahub_hyperjoin.joins import (
     CrosswalkJoin,
     Evidence,
     Join,
+    Role,
     Suggestion,
     best_scores,
     note_crosswalk,
 )
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.stages.pair_evidence import DataReader
 from datahub_hyperjoin.tables import ColumnId, Pair
 
@@ -86,16 +88,20 @@ def with_crosswalks(joins: Iterable[Join], crosswalks: Iterable[CrosswalkJoin]) 
 
 
 def collect_crosswalk_joins(
+    lake: Lake,
     ranked: Iterable[Suggestion],
     direct: Mapping[Pair, Evidence],
     bridged: Mapping[Bridge, Evidence],
-    joins: Iterable[Join],
+    joins: Collection[Join],
     *,
     min_containment: float,
 ) -> tuple[CrosswalkJoin, ...]:
     """Build the two-step joins that the data confirms."""
     # Columns with common values need no crosswalk, unless it reaches far more of their values.
     scores, joined = best_scores(ranked), {pair for join in joins for pair in join.pairs}
+    keyed = [join for join in joins if join.role is not Role.SAME_DOMAIN]
+    tables = {(join.left.table, join.right.table) for join in keyed}
+    personal = {profile.id for profile in lake.profiles if profile.personal}
     found = [
         CrosswalkJoin(
             bridge=bridge,
@@ -112,6 +118,9 @@ def collect_crosswalk_joins(
         if bridge.pair in scores and left in direct and right in direct
         # Codes of three letters that are no join are no step either.
         if bridge.pair in joined or joined.issuperset(bridge.steps)
+        # A key says better what joins two tables than a detour, and e-mail addresses are no codes.
+        if bridge.pair in joined or (bridge.left.table, bridge.right.table) not in tables
+        if personal.isdisjoint((bridge.left_via, bridge.right_via))
         if own is None or _adds_to(own, evidence)
     ]
     return tuple(

@@ -224,6 +224,10 @@ class RankingConfig:
     """Minimum share of the values on one side of a join that also occur on the other side, in
     [0, 1]. 0 also keeps suggestions without shared values."""
 
+    list_all: bool = False
+    """Whether to list and write also joins that follow from others, such as those between two
+    columns that refer to one key, between files of two years, or of dates."""
+
     max_key_columns: FewAtOnce = 4
     """Maximum number of columns of a composite key in the search; 1 disables the search. Declared
     keys of any width are used."""
@@ -325,6 +329,7 @@ def paper() -> ModelConfig:
             scoring=Scoring.HIN,
             min_joinability=0.0,
             min_containment=0.0,
+            list_all=True,
             max_key_columns=1,
         ),
     )

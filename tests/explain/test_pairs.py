@@ -202,6 +202,7 @@ def test_programs_get_every_part_as_json(shop: Run) -> None:
         "repeated",
         "join",
         "objection",
+        "aside",
     ]
     assert record["join"]["role"] == "reference"
     assert record["join"]["referenced"] == record["references"][0]["key"]

@@ -1,6 +1,6 @@
 """Test which columns form a value domain, and which joins of a value domain are kept."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -11,9 +11,23 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
-from datahub_hyperjoin.model.domains import drop_redundant_joins, find_domains
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId, pair_of
+from datahub_hyperjoin.model.domains import (
+    Derivation,
+    drop_redundant_joins,
+    find_domains,
+    set_aside,
+)
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    Lengths,
+    TableId,
+    TableProfile,
+    pair_of,
+)
 from datahub_hyperjoin.value_forms import ValueForm
+from lakes.handmade import profile_lake
 
 EVIDENCE = Evidence(
     shared=9,
@@ -223,3 +237,82 @@ def test_domains_are_disjoint_and_connected_in_most_pairs(pairs: set[tuple[int, 
         size = len(domain.members)
         inner = sum(pair in joined for pair in combinations(domain.members, 2))
         assert inner >= min(size * (size - 1) / 2 / 2, 2 * size - 4)
+
+
+def table(name: str, header: str, *, date: str = "", days: Sequence[str] = ()) -> TableProfile:
+    """Describe a table with columns of words, of which one may hold dates."""
+    words = ["red", "green"]
+    [found] = profile_lake(
+        {name: {path: days if path == date else words for path in header.split()}}
+    )
+    return found
+
+
+def between(left: str, right: str, role: Role, cardinality: Cardinality) -> Join:
+    """Join two columns, which are written as `table.column`."""
+    ends = (ColumnId(TableId("file", name), path) for name, path in map(str.split, (left, right)))
+    one, other = pair_of(*ends)
+    evidence = replace(EVIDENCE, cardinality=cardinality)
+    key = other if role.is_directed else None
+    return Join(
+        left=one, right=other, joinability=0.9, evidence=evidence, role=role, referenced=key
+    )
+
+
+def reasons(joins: list[Join], tables: list[TableProfile]) -> list[Derivation | None]:
+    listed, derived = set_aside(joins, tables)
+    found = {join.pairs: reason for reason, some in derived.items() for join in some}
+    assert {join.pairs for join in listed}.isdisjoint(found)
+    assert len(listed) + sum(map(len, derived.values())) == len(joins)
+    return [found.get(join.pairs) for join in joins]
+
+
+MANY, ONE = Cardinality.MANY_MANY, Cardinality.MANY_ONE
+SHOP = [
+    table("orders", "id customer day note", date="day", days=("2024-01-02", "2024-01", "?")),
+    table("bills", "no customer due note", date="due", days=("2024-03-02", "2024-03-04")),
+    table("people", "id name note"),
+]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "role", "cardinality", "reason"),
+    [
+        ("bills customer", "people id", Role.REFERENCE, ONE, None),
+        ("bills customer", "orders customer", Role.SIBLING, MANY, Derivation.SAME_KEY),
+        ("bills customer", "orders customer", Role.SIBLING, ONE, None),
+        ("bills due", "orders day", Role.SAME_DOMAIN, MANY, Derivation.DATES),
+        ("bills due", "orders day", Role.SAME_DOMAIN, ONE, None),
+        ("bills note", "orders note", Role.SAME_DOMAIN, MANY, None),
+    ],
+)
+def test_a_join_that_follows_from_others_is_set_aside(
+    left: str, right: str, role: Role, cardinality: Cardinality, reason: Derivation | None
+) -> None:
+    made = between(left, right, role, cardinality)
+    assert reasons([made], SHOP) == [reason]
+    accepted = replace(made, catalog=CatalogEvidence(verdict=Verdict.ACCEPTED))
+    assert reasons([accepted], SHOP) == [None]
+
+
+def test_what_else_repeats_in_two_tables_follows_from_their_key() -> None:
+    key = between("bills customer", "people id", Role.REFERENCE, ONE)
+    other = between("bills note", "people note", Role.SAME_DOMAIN, MANY)
+    assert reasons([key, other], SHOP) == [None, Derivation.SAME_TABLES]
+    assert reasons([other], SHOP) == [None]
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"), [("id day town", Derivation.SAME_COLUMNS), ("id town", None)]
+)
+def test_tables_with_the_same_columns_are_one_family(
+    header: str, reason: Derivation | None
+) -> None:
+    years = [table("y2023", header), table("y2024", " ".join(reversed(header.split())))]
+    made = between("y2023 id", "y2024 id", Role.ONE_TO_ONE, Cardinality.ONE_ONE)
+    assert reasons([made], years) == [reason]
+
+
+def test_a_reference_within_a_table_is_none_between_years() -> None:
+    own = between("people id", "people note", Role.REFERENCE, ONE)
+    assert reasons([own], SHOP) == [None]

@@ -21,6 +21,7 @@ from datahub_hyperjoin.joins import (
     CatalogEvidence,
     Evidence,
     Join,
+    Role,
     Suggestion,
     Verdict,
 )
@@ -30,6 +31,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.stages.crosswalk_joins import collect_crosswalk_joins
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId, pair_of
+from lakes.handmade import lake_of
 
 CODES = [f"B-{number:03}" for number in range(60)]
 NAMES = [
@@ -43,6 +45,7 @@ BREWERY = {
     "prices": {"product": NAMES[10:], "price": [str(at % 9) for at in range(50)]},
 }
 UNTRAINED = ModelConfig(ranking=RankingConfig(scoring=Scoring.SIGNALS))
+NO_LAKE = lake_of({})
 ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
 
 
@@ -220,7 +223,7 @@ def test_columns_that_share_values_need_no_crosswalk(own: Evidence | None, offer
         direct[bridge.pair] = own
     ranked = [Suggestion(query=BEER, candidate=PRODUCT, rank=1, joinability=0.9)]
     bridged, joins = {bridge: evidence_of(0.9)}, [*map(join_of, bridge.steps)]
-    found = collect_crosswalk_joins(ranked, direct, bridged, joins, min_containment=0.1)
+    found = collect_crosswalk_joins(NO_LAKE, ranked, direct, bridged, joins, min_containment=0.1)
     assert bool(found) is offered
 
 
@@ -228,7 +231,7 @@ def test_a_pair_that_only_a_reference_proposed_has_no_crosswalk() -> None:
     bridge = Bridge(BEER, column("articles.article"), column("articles.label"), PRODUCT)
     direct = dict.fromkeys(bridge.steps, evidence_of(1.0))
     bridged, joins = {bridge: evidence_of(0.9)}, [*map(join_of, bridge.steps)]
-    assert not collect_crosswalk_joins((), direct, bridged, joins, min_containment=0.1)
+    assert not collect_crosswalk_joins(NO_LAKE, (), direct, bridged, joins, min_containment=0.1)
 
 
 @pytest.mark.parametrize(("joined", "offered"), [((0, 1), True), ((0,), False), ((2,), True)])
@@ -241,5 +244,33 @@ def test_both_steps_of_a_crosswalk_join_unless_its_pair_does(
     ranked = [Suggestion(query=BEER, candidate=PRODUCT, rank=1, joinability=0.9)]
     joins = [join_of((*bridge.steps, bridge.pair)[at]) for at in joined]
     bridged = {bridge: evidence_of(0.9)}
-    found = collect_crosswalk_joins(ranked, direct, bridged, joins, min_containment=0.1)
+    found = collect_crosswalk_joins(NO_LAKE, ranked, direct, bridged, joins, min_containment=0.1)
     assert bool(found) is offered
+
+
+@pytest.mark.parametrize(
+    ("role", "offered"), [(Role.SAME_DOMAIN, True), (Role.REFERENCE, False), (Role.SIBLING, False)]
+)
+def test_tables_that_a_key_joins_need_no_crosswalk(role: Role, offered: bool) -> None:  # noqa: FBT001
+    bridge = Bridge(BEER, column("articles.article"), column("articles.label"), PRODUCT)
+    direct = dict.fromkeys(bridge.steps, evidence_of(1.0))
+    ranked = [Suggestion(query=BEER, candidate=PRODUCT, rank=1, joinability=0.9)]
+    key = replace(bridge.pair[0], path="id"), replace(bridge.pair[1], path="id")
+    joins = [*map(join_of, bridge.steps), replace(join_of(key), role=role)]
+    bridged = {bridge: evidence_of(0.9)}
+    found = collect_crosswalk_joins(NO_LAKE, ranked, direct, bridged, joins, min_containment=0.1)
+    assert bool(found) is offered
+
+
+@pytest.mark.parametrize("personal", ["", "e-mail addresses"])
+def test_addresses_of_people_are_no_codes(personal: str) -> None:
+    lake = lake_of({"articles": {"article": ["1", "2"], "label": ["a@b.c", "d@e.f"]}})
+    profiles = tuple(replace(each, personal=personal) for each in lake.profiles)
+    article, label = lake.ids
+    bridge = Bridge(BEER, article, label, PRODUCT)
+    direct = dict.fromkeys(bridge.steps, evidence_of(1.0))
+    ranked = [Suggestion(query=BEER, candidate=PRODUCT, rank=1, joinability=0.9)]
+    joins, bridged = [*map(join_of, bridge.steps)], {bridge: evidence_of(0.9)}
+    lake = replace(lake, profiles=profiles)
+    found = collect_crosswalk_joins(lake, ranked, direct, bridged, joins, min_containment=0.1)
+    assert bool(found) is not bool(personal)
