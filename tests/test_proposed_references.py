@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.stages.role_decisions import propose_references
 from datahub_hyperjoin.tables import Pair, pair_of
-from lakes.deciding import NO_FACTS, ORDERS, Ends, index_of
-from lakes.handmade import Tables, draw, numbers, things
+from lakes.deciding import CUSTOMER, NO_FACTS, ORDERS, Ends, index_of
+from lakes.handmade import Tables, draw, facts_of, numbers, things
 
 
 def propose(tables: Tables, facts: CatalogFacts = NO_FACTS) -> set[Ends]:
@@ -24,6 +25,14 @@ def test_at_most_three_keys_of_a_column_are_verified() -> None:
 def test_improbable_references_are_not_verified() -> None:
     survey = {"no": numbers(7000, 7100), "rating": draw(numbers(1, 11), 100)}
     assert not any("survey" in a + b for a, b in propose({"survey": survey, **things(20)}))
+
+
+def test_whatever_people_decide_the_same_references_are_verified() -> None:
+    tables: Tables = {"customers": {"id": numbers(1001, 1061)}, **ORDERS}
+    before = propose(tables)
+    assert CUSTOMER in before or CUSTOMER[::-1] in before
+    for verdict in Verdict:
+        assert propose(tables, facts_of({CUSTOMER: CatalogEvidence(verdict=verdict)})) >= before
 
 
 cells = st.lists(st.sampled_from(numbers(1, 13)), min_size=3, max_size=12)

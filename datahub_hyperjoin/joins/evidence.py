@@ -5,6 +5,7 @@ from enum import Enum
 from functools import cache
 
 from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.wording import number_of
 
 
 class Cardinality(str, Enum):
@@ -183,6 +184,10 @@ class CatalogEvidence:
     by: str = ""
     """URN of the user who decided; empty if unknown."""
 
+    told: tuple[int, int] = (0, 0)
+    """Numbers of accepted and of rejected joins whose relative this one is, as they changed its
+    score."""
+
     @property
     def is_declared(self) -> bool:
         """Whether a foreign key, or a relationship that someone else wrote, declares the join."""
@@ -207,6 +212,8 @@ class CatalogEvidence:
     def descriptions(self) -> tuple[str, ...]:
         """English phrases for the catalog's facts and people's decisions.
 
+        >>> CatalogEvidence(told=(2, 1)).descriptions
+        ('people accepted 2 joins and rejected 1 join of such columns',)
         >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).descriptions
         ('joined in 2 SQL queries', 'accepted by people')
         """
@@ -217,8 +224,15 @@ class CatalogEvidence:
             *(["declared in the catalog"] if self.stated else []),
             *([f"joined in {self.queries} SQL {noun}"] if self.queries else []),
             *([f"{self.verdict.value} by {self.by or 'people'}"] if self.verdict else []),
+            *([f"people {self._told_in_words}"] if any(self.told) else []),
         ]
         return tuple(words)
+
+    @property
+    def _told_in_words(self) -> str:
+        counts = zip(("accepted", "rejected"), self.told, strict=True)
+        parts = (f"{verb} {number_of(number, 'join')}" for verb, number in counts if number)
+        return f"{' and '.join(parts)} of such columns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,6 +87,10 @@ class Suggestion:
 
     joinability: float
 
+    told: tuple[int, int] = (0, 0)
+    """Numbers of accepted and of rejected joins whose relative the pair is: of columns with its
+    columns' names, or of their value domains."""
+
 
 def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
     """Map each suggested pair to the greater of the joinabilities of its two directions."""

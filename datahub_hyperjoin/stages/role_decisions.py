@@ -80,8 +80,13 @@ often than frequent ones, so that more rows match than values."""
 
 def propose_references(index: LakeIndex) -> set[Pair]:
     """Propose pairs in which one column probably refers to the other."""
-    references, ids = index.references, index.lake.ids
-    likely = np.flatnonzero(references.probability >= _MIN_PROPOSED)
+    # Whatever people decide, the same pairs are measured: what is known of one moves others.
+    references = index.references
+    return _propose(index, references) | _propose(index, references.without_decisions())
+
+
+def _propose(index: LakeIndex, references: References) -> set[Pair]:
+    ids, likely = index.lake.ids, np.flatnonzero(references.probability >= _MIN_PROPOSED)
     best_first = likely[np.argsort(-references.probability[likely], kind="stable")]
     proposed: dict[int, list[Pair]] = defaultdict(list)
     for position in best_first.tolist():
@@ -222,6 +227,9 @@ class _Decisions:
     scores: Mapping[Pair, float]
     """Scores of the pairs that the ranking suggests."""
 
+    told: Mapping[Pair, tuple[int, int]]
+    """How many decisions about relatives of these pairs changed their scores."""
+
     domains: Mapping[Pair, float]
     """Probabilities that the columns of these pairs share a domain."""
 
@@ -235,14 +243,20 @@ class _Decisions:
         config: RankingConfig,
         weights: DomainWeights = FITTED_WEIGHTS,
     ) -> "_Decisions":
-        relations, best = decide_relations(index, evidence), best_scores(ranked)
+        references, refuted = _measure_references(index, evidence)
+        references, ranked = _without(references, refuted), [*ranked]
+        best = best_scores(ranked)
+        told = {pair_of(each.query, each.candidate): each.told for each in ranked if any(each.told)}
+        relations = Relations.from_references(references, len(index.lake))
         scores = {pair: best[pair] for pair in evidence if pair in best}
         domains = scores
         if index.roles:
             number = index.lake.index_of
             left, right = (np.array([number[p[side]] for p in scores], int) for side in (0, 1))
             shared = [evidence[pair].shared for pair in scores]
-            described = DomainOdds(index.lake, relations).describe(
+            # What is around two columns is no matter of decisions about others.
+            around = Relations.from_references(references.without_decisions(), len(index.lake))
+            described = DomainOdds(index.lake, around).describe(
                 left, right, np.array([*scores.values()]), shared
             )
             # Many equal values are no better than the ranking knows: codes of three letters share
@@ -253,13 +267,15 @@ class _Decisions:
                     scores.items(), weights.weigh(described).tolist(), strict=True
                 )
             }
-        return cls(index, relations, facts, config.min_joinability, scores, domains)
+        return cls(index, relations, facts, config.min_joinability, scores, told, domains)
 
     def join(self, pair: Pair, evidence: Evidence) -> Join | None:
         """Convert a pair to a join in the most useful role; None if the pair is not a join."""
         catalog = self.facts.of(pair)
         if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
             return None
+        if catalog.verdict is None and pair in self.told:
+            catalog = replace(catalog, told=self.told[pair])
         join = Join(
             left=pair[0],
             right=pair[1],

@@ -4,11 +4,12 @@ A score measures the evidence for a join; decisions show how often that evidence
 catalog.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 from scipy import sparse
 from scipy.special import expit, logit
 
@@ -27,9 +28,11 @@ from datahub_hyperjoin.model.signals.cells import scale_rows
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     Floats,
+    Ints,
     KeyInts,
     PairFloats,
     PairMask,
+    SomeInts,
     chunks,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -37,11 +40,12 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 _Pairs = Int[np.ndarray, "pair 2"]
 _Others = Int[np.ndarray, " other"]
 _Similarity = Float32[np.ndarray, "column other"]
+_Related = Bool[np.ndarray, "column other"]
 
-_SLOPE, _OFFSET = 0.1, 0.3
+_SLOPE, _OFFSET = 0.03, 0.07
 """Standard deviations of the priors of the slope (mean 1) and the offset (mean 0). Even a
-surprising decision moves the offset by at most the variance, 0.09: ten decisions that agree move a
-score by about a tenth."""
+surprising decision moves the offset by at most the variance, 0.005: thirty decisions that agree
+move a score by less than 0.05."""
 _FLATTEST = 0.2
 """Smallest slope. A flatter map would give all joins nearly the same score, and a falling map would
 reverse their order."""
@@ -139,6 +143,16 @@ class DecidedPairs:
             probability=unaware.to_probability(scores),
         )
 
+    def calibrate(self, scores: PairFloats, limits: Sequence[float]) -> PairFloats:
+        """Convert scores to joinabilities, which stay on their side of each limit."""
+        # A limit decides whether a join is listed, or followed by agents. What is known of all
+        # pairs must not decide about one.
+        found = self.calibration.apply(scores)
+        for limit in limits:
+            below = np.nextafter(limit, 0.0)
+            found = np.where(scores < limit, np.minimum(found, below), np.maximum(found, limit))
+        return found
+
     @cached_property
     def calibration(self) -> Calibration:
         """The calibration that fits the decisions best; without decisions, the identity."""
@@ -210,33 +224,42 @@ class PairKinds:
         return np.exp(distance / (-2 * _LENGTH**2))
 
 
+_RELATED, _ONE_NAME = 0.85, 0.99
+"""Minimum similarity, and minimum similarity of names alone, of columns that are related. A pair is
+a relative of a decided pair if both columns are related to those of that pair."""
 _CHUNK = 128
 """Number of columns that are compared, or whose candidates are scored, at once."""
 
 
-def _compare_columns(index: LakeIndex, joined: sparse.csr_array, others: _Others) -> _Similarity:
-    """Return the similarities, from 0 to 1, of all columns of the lake to some chosen columns."""
+def _compare_columns(
+    index: LakeIndex, joined: sparse.csr_array, others: _Others
+) -> tuple[_Similarity, _Related]:
+    """Compare all columns of the lake with some: how similar are they, and are they related?"""
     # Columns are similar in their names and cells, or if they probably join with the same columns.
     # For a text and a column of another type, only the joins count. Squares, so that many weak
     # joins do not outweigh a strong one.
     partners = scale_rows(joined.multiply(joined).tocsr())
     columns = np.arange(len(index.lake))
     blocks = chunks(len(columns), _CHUNK)
-    similarity = np.vstack([_compare(index, partners, columns[some], others) for some in blocks])
-    similarity[others, np.arange(len(others))] = 1.0
-    return similarity
+    found = (_compare(index, partners, columns[some], others) for some in blocks)
+    similarity, related = map(np.vstack, zip(*found, strict=True))
+    itself = others, np.arange(len(others))
+    similarity[itself], related[itself] = 1.0, True
+    return similarity, related
 
 
 def _compare(
     index: LakeIndex, partners: sparse.csr_array, columns: ColumnInts, others: _Others
-) -> _Similarity:
+) -> tuple[_Similarity, _Related]:
     text, other_text = index.lake.is_text[columns][:, None], index.lake.is_text[others][None]
     names = index.names.between(columns, others)
     cells = index.cells.between(columns[None], others[None])[0]
     # Cells of numbers share digits by chance.
     by_spelling = (text == other_text) * (names + text * cells) / 2
     by_partners = (partners[columns] @ partners[others].T).toarray()
-    return np.maximum(by_spelling, by_partners).astype(np.float32)
+    similarity = np.maximum(by_spelling, by_partners).astype(np.float32)
+    # Of one name, or of one value domain.
+    return similarity, ((names >= _ONE_NAME) & (text == other_text)) | (similarity >= _RELATED)
 
 
 def _score_candidates(
@@ -318,20 +341,35 @@ class DecisionAwareScorer(PairScorer):
 
     scorer: PairScorer
     similarity: _Similarity  # of all columns to those of decided pairs
+    related: _Related  # whether they have one name with these, or are of one value domain
     decided: _Pairs  # the decided pairs, by the positions of these columns
     kinds: PairKinds | None
     weights: PairFloats  # the weight of each decision
+    accepted: PairMask  # whether each pair was accepted
+    only_related: bool = False  # whether only relatives of decided pairs are corrected
+
+    def count_related(self, query: int, candidates: SomeInts) -> list[tuple[int, int]]:
+        """For each candidate, count the accepted and rejected pairs whose relative it is."""
+        first, second = self.related[query], self.related[candidates]
+        one, other = self.decided.T
+        both = (first[one] & second[:, other]) | (first[other] & second[:, one])
+        counts = (
+            both[:, chosen].sum(axis=1).tolist() for chosen in (self.accepted, ~self.accepted)
+        )
+        return [*zip(*counts, strict=True)]
 
     def score(self, left: Lefts, right: Rights) -> Scores:
         """Score pairs by the wrapped scorer, corrected by the decisions about similar pairs."""
-        first, second, weights = self.similarity[left], self.similarity[right], self.weights
+        first, second, weights = self._compare(left), self._compare(right), self.weights
         by_column, (one, other) = (weights * _VARIANCE).astype(np.float32), self.decided.T
         # A pair has no order, so its columns are compared with those of a decided pair both ways.
         straight = (first[..., one] * by_column) @ second[..., other].swapaxes(1, 2)
         crossed = (first[..., other] * by_column) @ second[..., one].swapaxes(1, 2)
         by_columns = straight + crossed
         if self.kinds is None:
-            return expit(_bounded_logit(self.scorer.score(left, right)) + by_columns)
+            own = self.scorer.score(left, right)
+            # To the last bit, what no decision is about stays as it is.
+            return np.where(by_columns == 0, own, expit(_bounded_logit(own) + by_columns))
         own, similar = self.kinds.score_and_compare(left, right)
         by_kind = (weights * _KIND_VARIANCE).astype(np.float32)
         return expit(_bounded_logit(own) + by_columns + similar @ by_kind)
@@ -340,11 +378,18 @@ class DecisionAwareScorer(PairScorer):
         """Convert scores to probabilities in the same way as the wrapped scorer."""
         return self.scorer.to_probability(scores)
 
+    def _compare(self, columns: Ints) -> Float32[np.ndarray, "*shape other"]:
+        similarity = self.similarity[columns]
+        return similarity * self.related[columns] if self.only_related else similarity
+
 
 def correct_with_decisions(
     scorer: PairScorer, decided: DecidedPairs, index: LakeIndex, candidates: KeyCandidates
-) -> PairScorer:
-    """Return a scorer that corrects `scorer` with people's decisions about similar pairs."""
+) -> tuple[DecisionAwareScorer, DecisionAwareScorer]:
+    """Return scorers that correct `scorer` with people's decisions: for relatives, for all pairs.
+
+    The relatives of a decided pair have its names, or are of the same value domains.
+    """
     # `scorer` must not know the decisions: a score that a decision has moved already would seem to
     # be no surprise.
     probability = decided.calibration.apply(decided.probability)
@@ -353,7 +398,7 @@ def correct_with_decisions(
     columns, places = np.unique(pairs, return_inverse=True)
     places = places.reshape(pairs.shape)
     joined = _score_candidates(scorer, len(index.lake), index.keys, candidates)
-    similarity = _compare_columns(index, joined, columns)
+    similarity, related = _compare_columns(index, joined, columns)
     among = similarity[columns].astype(np.float64)
     one, other = places.T
     straight = among[np.ix_(one, one)] * among[np.ix_(other, other)]
@@ -365,4 +410,5 @@ def correct_with_decisions(
         kinds = PairKinds(scorer, pairs, index.keys, candidates)
         covariance = covariance + _KIND_VARIANCE * kinds.among()
     weights = fit_process(covariance, _bounded_logit(probability[surprise]), accepted)
-    return DecisionAwareScorer(scorer, similarity, places, kinds, weights)
+    every = DecisionAwareScorer(scorer, similarity, related, places, kinds, weights, accepted)
+    return replace(every, only_related=True, kinds=None), every

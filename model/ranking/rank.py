@@ -1,21 +1,22 @@
 """Rank the candidates of each key column coherently (paper, section 5)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from datahub_hyperjoin.joins import Suggestion
+from datahub_hyperjoin.joins import BANDS, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import Note, find_candidates, note_nothing
 from datahub_hyperjoin.model.ranking.decision_scoring import (
-    Calibration,
     DecidedPairs,
+    DecisionAwareScorer,
     correct_with_decisions,
 )
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, KeyCandidates
@@ -31,6 +32,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     PairFloats,
     PairInts,
+    SomeInts,
     Vectors,
     chunks,
     number_distinct,
@@ -184,9 +186,13 @@ class Ranker:
     signals: PairScorer  # the scorer that combines all signals
     # The scorer that corrects the scores of `signals` with the trees and the pair network.
     corrected: PairScorer
-    # The scorer that adjusts the scores from `corrected` to decisions about similar pairs.
+    # The scorer that adjusts the scores from `corrected` to decisions about relatives, such as the
+    # same columns of a sibling table. It selects and scores candidates.
     scorer: PairScorer
-    calibration: Calibration  # fitted to the decisions
+    # The scorer that adjusts them to decisions about all similar pairs, and orders what is
+    # selected. None if people decided nothing.
+    orders: PairScorer | None = None
+    decided: DecidedPairs | None = None
 
     @classmethod
     def of(
@@ -195,22 +201,22 @@ class Ranker:
         """Build a ranker: find the candidates of all key columns, and prepare the scorers."""
         priors = index.priors
         candidates = find_candidates(index, embeddings, config, note)
-        is_decided = len(priors.accepted) or len(priors.rejected)
         # Decisions shift the features that the trees and the network read, in ways that these never
         # saw in training. So only the last correction knows the decisions.
-        unaware = index.with_decisions(priors.without_decisions()) if is_decided else index
+        unaware = index.with_decisions(priors.without_decisions()) if priors.is_decided else index
         signals, method = build_scorer(unaware, embeddings, config.ranking.scoring), config.setting
         corrected = signals
         if method.tree_correction:
             by_network = method.network_correction
             corrected = correct_with_trees(signals, unaware, candidates, by_network=by_network)
-        scorer, calibration = corrected, Calibration()
-        if is_decided:
-            decided = DecidedPairs.from_priors(priors, corrected)
-            calibration = decided.calibration
-            if method.decision_effects:
-                scorer = correct_with_decisions(corrected, decided, unaware, candidates)
-        return cls(index, config, candidates, signals, corrected, scorer, calibration)
+        found = cls(index, config, candidates, signals, corrected, scorer=corrected)
+        if not priors.is_decided:
+            return found
+        decided = DecidedPairs.from_priors(priors, corrected)
+        if not method.decision_effects:
+            return replace(found, decided=decided)
+        scorer, orders = correct_with_decisions(corrected, decided, unaware, candidates)
+        return replace(found, scorer=scorer, orders=orders, decided=decided)
 
     def select(self) -> Iterator[_Selection]:
         """For each key column in turn, yield the best candidates."""
@@ -228,34 +234,65 @@ class Ranker:
         self, queries: _Queries, near: _Near, duplicates: ColumnInts
     ) -> Iterator[_Selection]:
         """For each key column, select candidates that join with it and with each other."""
-        near, config, rejected = near.astype(np.int64), self.config, self.index.priors.rejected
-        scorer, signals = (
-            RejectionAwareScorer(each, rejected) for each in (self.scorer, self.signals)
-        )
-        # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
-        scores = relevance = scorer.score(queries[:, None], near)[:, 0]
-        if config.ranking.scoring is Scoring.SIGNALS:  # A network is another one for each lake.
-            relevance = steady(self.index, scores, queries[:, None], near)
+        near, config = near.astype(np.int64), self.config
+        signals = self._aware(self.signals)
 
         def score_among(query: PairInts, selected: PairInts, other: PairInts) -> PairFloats:
             ends = near[query, selected][:, None], near[query, other][:, None]
             return signals.score(*ends)[:, 0, 0].round(2)
 
-        selected = select_coherent(
-            np.where(near == NO_CANDIDATE, -np.inf, relevance),
-            score_among,
+        select = partial(
+            select_coherent,
+            score_among=score_among,
             count=config.ranking.top_k,
             coherence=config.ranking.coherence,
             duplicates=duplicates[near] if config.setting.defer_duplicates else None,
             own=duplicates[queries],
         )
+        scores = self._score(self.scorer, queries, near)
+        # A relative that a rejection lowers leaves its place to no weaker candidate.
+        best = (
+            np.maximum(scores, self._score(self.corrected, queries, near))
+            if self.orders
+            else scores
+        )
+        relevance = self._level(best, queries, near)
+        selected = select(np.where(near == NO_CANDIDATE, -np.inf, relevance))
+        if self.orders:
+            # What decisions tell of unrelated pairs brings no candidate in and drops none.
+            others = np.ones(near.shape, dtype=bool)
+            rows, ranks = np.nonzero(selected != NO_CANDIDATE)
+            others[rows, selected[rows, ranks]] = False
+            relevance = self._level(self._score(self.orders, queries, near), queries, near)
+            selected = select(np.where(others, -np.inf, relevance))
         for query, row, row_scores, positions in zip(queries, near, scores, selected, strict=True):
             filled = positions[positions != NO_CANDIDATE]
             yield _Selection(int(query), row[filled], np.clip(row_scores[filled], 0.0, 1.0))
 
+    def _aware(self, scorer: PairScorer) -> PairScorer:
+        return RejectionAwareScorer(scorer, self.index.priors.rejected)
+
+    def _score(self, scorer: PairScorer, queries: _Queries, near: _Near) -> _Gains:
+        # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
+        return self._aware(scorer).score(queries[:, None], near)[:, 0]
+
+    def _level(self, scores: _Gains, queries: _Queries, near: _Near) -> _Gains:
+        """Return what the selection of candidates goes by."""
+        if self.config.ranking.scoring is not Scoring.SIGNALS:
+            return scores  # A network is another one for each lake.
+        return steady(self.index, scores, queries[:, None], near)
+
+    def count_related(self, query: int, candidates: SomeInts) -> list[tuple[int, int]]:
+        """For each candidate, count the accepted and rejected pairs whose relative it is."""
+        if isinstance(self.scorer, DecisionAwareScorer):
+            return self.scorer.count_related(query, candidates)
+        return [(0, 0)] * len(candidates)
+
     def probability(self, scores: PairFloats) -> PairFloats:
         """Convert scores to calibrated probabilities of a join."""
-        return self.calibration.apply(self.scorer.to_probability(scores))
+        likely = self.scorer.to_probability(scores)
+        limits = (self.config.ranking.min_joinability, *BANDS.values())
+        return self.decided.calibrate(likely, limits) if self.decided else likely
 
 
 def rank(
@@ -274,10 +311,12 @@ def rank(
         joinability = ranker.probability(np.concatenate([selection.scores, missing_scores]))
         kept = joinability >= config.ranking.min_joinability
         kept |= np.isin(suggested, accepted)
+        told = ranker.count_related(query, suggested)
         for position, item in enumerate(np.flatnonzero(kept), start=1):
             yield Suggestion(
                 query=ids[query],
                 candidate=ids[suggested[item]],
                 rank=position,
                 joinability=float(joinability[item]),
+                told=told[item],
             )

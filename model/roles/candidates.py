@@ -200,8 +200,6 @@ class _Search:
         by_values = number_pairs(left[shared], right[shared], columns)
         pairs = _distinct(np.concatenate([by_values, self.further[further]]))
         left, right = pairs // columns, pairs % columns
-        chosen = ~self.priors.rejected.holds(left, right)
-        pairs, left, right = pairs[chosen], left[chosen], right[chosen]
         containment = overlap.look_up(overlap.containment, left, right)
         # A measured containment replaces the estimate.
         some = _within(self.known, block, columns)

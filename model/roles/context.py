@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 from jaxtyping import Int
@@ -20,6 +21,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     number_distinct,
     number_pairs,
 )
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 _Chosen = Int[np.ndarray, " chosen"]
 
@@ -64,13 +66,18 @@ def group_tables(
 
     between = edges // count, edges % count
     half = coo_matrix((strongest.sum(axis=0), between), shape=(count, count)).tocsr()
-    graph = half + half.T
-    return np.stack(
-        [
-            Louvain(_RESOLUTION, shuffle_nodes=True, random_state=seed).fit_predict(graph)
-            for seed in range(_PARTITIONS)
-        ]
-    )
+    graph = (half + half.T).tocsr()
+    linked = np.unique(edges // count), np.unique(edges % count)
+    nodes = np.union1d(*linked)
+    groups = np.tile(np.arange(count), (_PARTITIONS, 1))
+    for seed, row in enumerate(groups):
+        # Louvain depends on the order of the tables. Theirs is by chance, but that of their names,
+        # so that one table more changes no other partition.
+        drawn = [crc32(f"{seed} {lake.titles[table]}".encode()) for table in nodes.tolist()]
+        order = nodes[np.argsort(drawn, kind="stable")]
+        found = Louvain(_RESOLUTION).fit_predict(graph[order][:, order])
+        row[order] = order[np.unique(found, return_index=True)[1]][found]
+    return groups
 
 
 _SURE, _OPEN = 0.9, 0.25
@@ -249,6 +256,32 @@ def _number_names(lake: Lake, labels: Sequence[object]) -> ColumnInts:
         if meaningful_words(words):
             kinds[position] = numbers.setdefault((words, labels[table]), len(numbers) + 1)
     return kinds
+
+
+def weigh_rejected_like(
+    lake: Lake, candidates: ReferenceCandidates, priors: CatalogPriors, probability: PairFloats
+) -> PairFloats:
+    """For each pair, add up the probabilities of rejected references between columns of its names.
+
+    Accepted references between such columns are subtracted.
+    """
+    # A rejected pair that was no probable reference tells nothing of references: it may be a
+    # sibling of columns that rightly refer to their key.
+    column, key = candidates.referring, candidates.referenced
+    owners = zip(lake.column_words, lake.table_of.tolist(), strict=True)
+    # Columns such as `id` have the name of their table.
+    _, names = number_distinct(
+        (words, () if meaningful_words(words) else lake.title_words[table])
+        for words, table in owners
+    )
+    signs = 1.0 * priors.rejected.holds(column, key) - priors.accepted.holds(column, key)
+    decided = np.flatnonzero(signs)
+    kinds, kind = np.unique(
+        number_pairs(names[column[decided]], names[key[decided]], len(names)), return_inverse=True
+    )
+    weights = np.bincount(kind, signs[decided] * probability[decided], len(kinds))
+    at, found = find_among(kinds, number_pairs(names[column], names[key], len(names)))
+    return np.where(found, np.maximum(weights[at], 0.0), 0.0) if len(kinds) else 0.0 * signs
 
 
 # If tables of many folders have a `customer_id`, and their own folder has no such key, they

@@ -325,7 +325,7 @@ def _may_hold(lake: Lake, priors: CatalogPriors, left: PairInts, right: PairInts
     enough = (distinct[left] <= distinct[right]) | ~(read[left] & read[right])
     enough &= fit_in_lengths(lake, left, right)
     stated = priors.connected.holds(left, right)
-    return ((same_type & enough) | stated) & ~priors.rejected.holds(left, right)
+    return (same_type & enough) | stated
 
 
 _WEIGHTS = replace(

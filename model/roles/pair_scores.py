@@ -96,6 +96,8 @@ class ReferenceWeights:
     # Weight if all known references from columns of the same name lead to this key. Known
     # references are those in the same group of tables that the catalog or a person states.
     namesake: float = 3.0
+    # Weight for each doubling of the number of rejected pairs whose columns have the same names.
+    rejected: float = -3.0
     # Weight if columns of the same name in many other folders or schemas together fit this key
     # best. It is multiplied by the probability that they all refer to this key.
     common_key: float = 3.0

@@ -33,6 +33,7 @@ from datahub_hyperjoin.model.roles.context import (
     follow_namesakes,
     group_tables,
     weigh_leaving,
+    weigh_rejected_like,
 )
 from datahub_hyperjoin.model.roles.pair_scores import (
     DEFAULT_WEIGHTS,
@@ -69,8 +70,8 @@ _NEGLIGIBLE = 1e-3
 _SURE = 0.5
 """Minimum probability at which one key counts as referring to another key."""
 _APART_IN_FOLDER = 0.5
-"""Share of the clue of groups that counts if two tables of different groups are in one of several
-folders or schemas. These tell databases apart, too."""
+"""Least share of the clue of groups that counts if two tables of different groups are in one folder
+or schema. If there are others, they tell databases apart, too."""
 
 NO_KEY = -1
 """The key of a column that refers to none."""
@@ -93,12 +94,19 @@ class References:
     probability: PairFloats
     # The known references of each column's namesakes; None if they were not counted.
     namesakes: Namesakes | None = None
+    # The probabilities if people had decided nothing; None if they did not.
+    undecided: PairFloats | None = None
 
     def select(self, kept: PairMask) -> "References":
         """Return some of the references."""
         namesakes = self.namesakes and self.namesakes.select(kept)
+        undecided = None if self.undecided is None else self.undecided[kept]
         ends = self.referring[kept], self.referenced[kept]
-        return References(*ends, self.probability[kept], namesakes)
+        return References(*ends, self.probability[kept], namesakes, undecided)
+
+    def without_decisions(self) -> "References":
+        """Return the references as they are if people decide nothing."""
+        return self if self.undecided is None else replace(self, probability=self.undecided)
 
     @classmethod
     def empty(cls) -> "References":
@@ -114,14 +122,18 @@ class References:
         """
         chosen = np.full(columns, _NOT_ASKED)
         chosen[[*choices]] = [*choices.values()]
-        of_none = 1 - np.bincount(self.referring, self.probability, columns)
-        of_none = np.maximum(of_none, 0) * np.where(chosen == NO_KEY, _TRUST, 1.0)
         is_chosen = chosen[self.referring] == self.referenced
-        weighed = self.probability * np.where(is_chosen, _TRUST, 1.0)
-        total = of_none + np.bincount(self.referring, weighed, columns)
         asked = chosen[self.referring] != _NOT_ASKED
-        probability = np.where(asked, weighed / total[self.referring], self.probability)
-        return replace(self, probability=probability)
+
+        def weigh(probability: PairFloats) -> PairFloats:
+            of_none = 1 - np.bincount(self.referring, probability, columns)
+            of_none = np.maximum(of_none, 0) * np.where(chosen == NO_KEY, _TRUST, 1.0)
+            weighed = probability * np.where(is_chosen, _TRUST, 1.0)
+            total = of_none + np.bincount(self.referring, weighed, columns)
+            return np.where(asked, weighed / total[self.referring], probability)
+
+        undecided = None if self.undecided is None else weigh(self.undecided)
+        return replace(self, probability=weigh(self.probability), undecided=undecided)
 
     @cached_property
     def best(self) -> Mapping[int, tuple[int, float]]:
@@ -207,14 +219,18 @@ def weigh_candidates(
     correct: Correction | None = None,
 ) -> References:
     """For each possible reference, convert the summed log-odds of its clues to a probability."""
-    connected = priors.connected.holds(candidates.referring, candidates.referenced)
+    ends = candidates.referring, candidates.referenced
+    connected = priors.connected.holds(*ends)
+    # Clues compare pairs, groups hold tables together, and the trees never saw decisions. So only
+    # the last step knows them, and a decision moves no pair but those that it is about.
+    stated = priors.without_decisions().connected.holds(*ends)
     scorer = ReferenceScorer.of(lake, priors, candidates.is_key, weights)
     scores, tables, labels, label_shares = score_references(candidates, scorer)
     scores += further
     best = BestCandidates.of(candidates, scores, len(lake), weights.corrected) if correct else None
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
     candidates = candidates.without_values()
-    scores += weights.catalog * connected
+    scores += weights.catalog * stated
     if tables.elsewhere.any():
         before = normalise(candidates.referring, scores)
         scores[tables.elsewhere] += weigh_leaving(before, tables.elsewhere)
@@ -223,7 +239,7 @@ def weigh_candidates(
     scores[labels] += weights.labels * label_shares
     # Only now, too: tables of several copies may well belong to one group.
     _leave_to_copies(lake, candidates, tables, scores, connected)
-    namesakes = follow_namesakes(lake, candidates, connected, scores, groups[0])
+    namesakes = follow_namesakes(lake, candidates, stated, scores, groups[0])
     for some in split_pairs(len(scores)):
         scores[some] += weights.namesake * namesakes.select(some).share
     probability = normalise(candidates.referring, scores)
@@ -234,8 +250,30 @@ def weigh_candidates(
     del common
     if correct and best and len(best.at):
         scores[best.at] += correct(DescribedCandidates.of(lake, scorer, best, scores[best.at]))
-    probability = normalise(candidates.referring, scores)
-    return References(candidates.referring, candidates.referenced, probability, namesakes)
+    found = References(*ends, normalise(candidates.referring, scores), namesakes)
+    if not priors.is_decided:
+        return found
+    told = follow_namesakes(lake, candidates, connected, scores, groups[0])
+    scores += weights.namesake * (told.share - namesakes.share)
+    scores += weights.catalog * (connected & ~stated)
+    _reject(lake, candidates, priors, weights, found.probability, scores)
+    decided = normalise(candidates.referring, scores)
+    return References(*ends, decided, told, undecided=found.probability)
+
+
+def _reject(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    priors: CatalogPriors,
+    weights: ReferenceWeights,
+    probability: PairFloats,
+    scores: PairFloats,
+) -> None:
+    """Lower the scores of rejected references, and of those between columns of their names."""
+    if weights.reads_names:
+        like = weigh_rejected_like(lake, candidates, priors, probability)
+        scores += weights.rejected * np.log2(1 + like)
+    scores[priors.rejected.holds(candidates.referring, candidates.referenced)] = -MAX_SCORE
 
 
 def _discount_other_groups(
@@ -247,14 +285,15 @@ def _discount_other_groups(
 ) -> Int[np.ndarray, "partition table"]:
     """Lower the scores of references between groups of tables, in place; return the groups."""
     groups = group_tables(lake, candidates, tables, normalise(candidates.referring, scores))
-    has_folders = len({*filter(None, lake.places)}) > 1
+    # The share of all tables, as one more folder changes little for those of a great one.
+    tables_in = np.bincount(lake.table_places)
+    at_home = np.maximum(tables_in / len(lake.titles), _APART_IN_FOLDER)[lake.table_places]
     for some in split_pairs(len(scores)):
-        apart = np.not_equal(
-            groups[:, lake.table_of[candidates.referring[some]]],
-            groups[:, lake.table_of[candidates.referenced[some]]],
-        ).mean(axis=0)
-        if has_folders:
-            apart[~tables.elsewhere[some]] *= _APART_IN_FOLDER
+        left, right = (
+            lake.table_of[each[some]] for each in (candidates.referring, candidates.referenced)
+        )
+        apart = np.not_equal(groups[:, left], groups[:, right]).mean(axis=0)
+        apart *= np.where(tables.elsewhere[some], 1.0, at_home[left])
         scores[some] += weights.other_group * apart
     return groups
 

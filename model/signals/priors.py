@@ -68,8 +68,15 @@ class CatalogPriors:
             rejected=_pair_values(index_of, dict.fromkeys(facts.rejected, 1.0)),
         )
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether people decided about any pair."""
+        return bool(len(self.accepted) or len(self.rejected))
+
     def without_decisions(self) -> "CatalogPriors":
-        """Return a copy of the priors without people's decisions."""
+        """Return the priors without people's decisions."""
+        if not self.is_decided:
+            return self
         connected, accepted = self.connected, self.accepted
         none = accepted.select(np.zeros(len(accepted.left), dtype=bool))
         is_accepted = accepted.holds(connected.left, connected.right)

@@ -4,6 +4,10 @@ Each lake has a `decisions.csv` with draws of several sizes (draw, size, table_a
 column_b, decision). Decided pairs count neither as answers nor as candidates, before and after. The
 bound of each gain is the most that relatives of accepted pairs could add (`decision_bound`).
 
+`--effects` measures whole runs instead: what decisions change in joins of which they say nothing
+(`decision_effects`). A folder without a `decisions.csv` is a lake whose joins are accepted or
+rejected as a coin falls.
+
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_decisions FOLDER...`.
 """
 
@@ -14,9 +18,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from tabulate import tabulate
 
+from benchmarks import decision_effects
 from benchmarks.decision_bound import Named, find_relatives, rank_first, read_equal
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate import EvaluationProgress, profile_lakes, read_labelled_lakes
@@ -145,6 +152,39 @@ def measure(lake: ProfiledLake, draws: int) -> None:
         print(f"  {size:3} decisions: {gained}, bound {np.mean(bounds[size]):+.1f}", flush=True)
 
 
+_SIZES = (1, 5, 11, 30)
+"""Numbers of decisions whose effects on whole runs are counted."""
+
+
+def measure_effects(folder: Path, draws: int) -> None:
+    """Print what each number of decisions changes in other joins, as means over the draws.
+
+    Args:
+        folder: A labelled lake, or a folder of tables.
+        draws: Number of draws of each size.
+    """
+    file = folder / "decisions.csv"
+    drawn = read_decisions(file, draws) if file.exists() else {}
+    rows = []
+    with TemporaryDirectory() as store:
+        runs = decision_effects.Runs(folder / "tables" if drawn else folder, Path(store))
+        before = runs.find({})
+        for size in _SIZES:
+            counted = []
+            for draw in range(1, draws + 1):
+                if drawn:
+                    # Each draw holds the smaller ones of its number.
+                    most = drawn[max(key for key in drawn if key[1] == draw)]
+                    decisions = decision_effects.identify(before, dict([*most.items()][:size]))
+                else:
+                    decisions = decision_effects.toss(before, size, draw)
+                after = runs.find(decisions)
+                counted.append(decision_effects.compare(before, after, decisions))
+            rows.append((size, *np.mean(counted, axis=0).round(1).tolist()))
+    print(f"{folder}: {len(before.all_joins)} joins, {draws} draws of decisions")
+    print(tabulate(rows, decision_effects.HEADERS), flush=True)
+
+
 def _gain(before: Mapping[ColumnName, float], after: Mapping[ColumnName, float]) -> float:
     """Return by how many points the mean average precision rises."""
     return 100 * float(np.mean([after[query] - before[query] for query in before]))
@@ -159,7 +199,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.bench_decisions", description=__doc__)
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path)
     parser.add_argument("--draws", type=int, default=10, help="draws of each size")
+    parser.add_argument("--effects", action="store_true", help="measure whole runs")
     options = parser.parse_args()
+    if options.effects:
+        for folder in options.folders:
+            measure_effects(folder, options.draws)
+        return
     lakes = read_labelled_lakes(options.folders)
     for lake in profile_lakes(lakes, {}, EvaluationProgress(_report)):
         measure(lake, options.draws)

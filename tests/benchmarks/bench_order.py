@@ -116,7 +116,7 @@ def find(lake: Path, renamed: Mapping[str, str], order: np.random.Generator | No
         )
     return {
         frozenset(frozenset(map(name, pair)) for pair in join.pairs): join
-        for join in findings.joins
+        for join in findings.all_joins
     }
 
 

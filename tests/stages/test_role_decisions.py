@@ -19,7 +19,7 @@ from datahub_hyperjoin.joins import (
     sort_joins,
 )
 from datahub_hyperjoin.model.config import FeatureConfig, RankingConfig
-from datahub_hyperjoin.stages.role_decisions import decide_relations, find_objection
+from datahub_hyperjoin.stages.role_decisions import decide_joins, decide_relations, find_objection
 from datahub_hyperjoin.value_forms import ValueForm
 from lakes.deciding import (
     BOOKS,
@@ -300,6 +300,20 @@ def test_a_reference_keeps_what_the_columns_of_its_name_tell() -> None:
     assert joins[CUSTOMER].namesakes is None  # its own declaration says more
     assert joins[SIBLINGS].namesakes is None
     assert [join.namesakes for join in decide(tables).values()] == [None] * 3
+
+
+def test_a_join_tells_the_decisions_about_its_relatives() -> None:
+    tables = {**CUSTOMERS, **ORDERS, **INVOICES}
+    accepted = facts_of({CUSTOMER: CatalogEvidence(verdict=Verdict.ACCEPTED)})
+    measured = measure(tables)
+    ranked = [
+        Suggestion(query=left, candidate=right, rank=1, joinability=SCORE, told=(1, 2))
+        for left, right in measured
+    ]
+    joins = decide_joins(index_of(tables, accepted), ranked, measured, accepted, CONFIG.ranking)
+    told = {(join.left, join.right): join.catalog.told for join in joins}
+    assert told.pop(pair(*CUSTOMER)) == (0, 0)  # its own decision says more
+    assert {*told.values()} == {(1, 2)}
 
 
 def test_a_reference_may_be_one_to_one_so_far() -> None:

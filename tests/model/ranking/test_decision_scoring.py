@@ -1,7 +1,7 @@
 """Test that decisions change the scores of similar pairs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,6 +12,13 @@ from datahub_hyperjoin.model.config import OURS, Method, ModelConfig, RankingCon
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking import decision_scoring
+from datahub_hyperjoin.model.ranking.pair_scoring import (
+    Lefts,
+    PairScorer,
+    Rights,
+    Scores,
+    pairs_of_each,
+)
 from datahub_hyperjoin.model.ranking.rank import Ranker, rank
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
@@ -64,8 +71,59 @@ def test_a_decision_moves_the_same_columns_of_a_sibling_table_most(
     untaught = scores(lake, decided, taught=False)
     moved, elsewhere = (sign * (taught[pair] - untaught[pair]) for pair in (SOUTH, SHIPS_JOIN))
     assert moved > 0.02
-    # The ships overlap as the towns do, so they move a little.
-    assert 0 < elsewhere < moved / 2
+    assert elsewhere == 0
+
+
+def test_a_relative_tells_how_many_decisions_are_about_its_like(lake: Lake, know: Know) -> None:
+    facts = know({NORTH: ACCEPTED, ("east.ship", "towns.town"): REJECTED})
+    config = ModelConfig(ranking=RankingConfig(min_joinability=0.0))
+    index = build_lake_index(lake, config, facts)
+    found = {
+        (str(one.query), str(one.candidate)): one.told
+        for one in rank(index, index.names.vectors(), config)
+    }
+    assert (found[SOUTH], found[SOUTH[1], SOUTH[0]]) == ((1, 0), (1, 0))
+    assert found[SHIPS_JOIN] == (0, 0)
+    assert found["ships.ship", "towns.town"] == (0, 1)
+
+
+@dataclass(frozen=True)
+class Lowered(PairScorer):
+    """A scorer that gives nearly nothing to all pairs of one column."""
+
+    scorer: PairScorer
+    column: int
+
+    def score(self, left: Lefts, right: Rights) -> Scores:
+        scores = self.scorer.score(left, right)
+        return np.where(pairs_of_each(left, right)[1] == self.column, 0.01 * scores, scores)
+
+    def to_probability(self, scores: np.ndarray) -> np.ndarray:
+        return self.scorer.to_probability(scores)
+
+
+def test_a_lowered_relative_leaves_its_place_to_no_other(lake: Lake, know: Know) -> None:
+    index = build_lake_index(lake, ModelConfig(), know({SHIPS_JOIN: REJECTED}))
+    one_each = ModelConfig(ranking=RankingConfig(top_k=1))
+    ranker = Ranker.of(index, index.names.vectors(), one_each)
+    [before] = (each for each in ranker.select() if str(lake.ids[each.query]) == SOUTH[0])
+    [best] = before.candidates.tolist()
+    lowered = replace(ranker, scorer=Lowered(ranker.corrected, best), orders=ranker.corrected)
+    [after] = (each for each in lowered.select() if each.query == before.query)
+    assert after.candidates.tolist() == [best]
+    assert after.scores < 0.1 * before.scores
+
+
+def test_pairs_that_are_alike_in_their_signals_change_the_order_alone(
+    lake: Lake, know: Know
+) -> None:
+    index = build_lake_index(lake, ModelConfig(), know({NORTH: REJECTED}))
+    ranker = Ranker.of(index, index.names.vectors(), ModelConfig())
+    ids = [str(column) for column in lake.ids]
+    left, right = (np.array([[ids.index(end)]]) for end in SHIPS_JOIN)
+    assert ranker.orders is not None
+    assert ranker.scorer.score(left, right) == ranker.corrected.score(left, right)
+    assert ranker.orders.score(left, right) < ranker.corrected.score(left, right)
 
 
 def test_scores_without_features_are_taught_by_similar_columns_only(lake: Lake, know: Know) -> None:

@@ -14,6 +14,7 @@ from lakes.referring import name, references_of
 
 UNTAUGHT = replace(DEFAULT_WEIGHTS, namesake=0.0)
 DECLARED = CatalogEvidence(declared="fk")
+ACCEPTED, REJECTED = (CatalogEvidence(verdict=verdict) for verdict in Verdict)
 Facts = Mapping[tuple[str, str], CatalogEvidence]
 
 
@@ -59,9 +60,50 @@ def test_people_teach_like_declarations(said: CatalogEvidence) -> None:
     assert gain(lake_with(), known, ("bills.maker", "robots.id")) > 20
 
 
-def test_a_rejected_pair_teaches_nothing() -> None:
-    known = {("orders.maker", "robots.id"): CatalogEvidence(verdict=Verdict.REJECTED)}
-    assert gain(lake_with(), known, ("bills.maker", "robots.id")) == pytest.approx(1)
+def reference(
+    tables: Tables, known: Facts, pair: tuple[str, str], *, decided: bool = True
+) -> float:
+    """Return the probability of a reference, with decisions or as if there were none."""
+    lake = lake_of(tables)
+    found = references_of(lake, facts_of(known))
+    return name(lake, found if decided else found.without_decisions())[pair]
+
+
+def test_a_rejected_reference_lowers_those_between_columns_of_its_names() -> None:
+    asked, tables = ("bills.maker", "robots.id"), {**lake_with(), "robots": {"id": numbers(1, 61)}}
+    tables.pop("people")
+    before = reference(tables, {}, asked)
+    one, two = (
+        {(f"{t}.maker", "robots.id"): REJECTED for t in some}
+        for some in (["orders"], ["orders", "trips"])
+    )
+    assert before > 0.5 > reference(tables, one, asked) > reference(tables, two, asked)
+    # An accepted one speaks for the others.
+    mixed = {**one, ("trips.maker", "robots.id"): ACCEPTED}
+    assert reference(tables, mixed, asked) > before
+
+
+def test_a_rejected_pair_that_is_no_probable_reference_lowers_none() -> None:
+    asked, known = ("bills.maker", "robots.id"), {("orders.code", "robots.id"): REJECTED}
+    tables = lake_with()
+    assert reference(tables, known, asked) == reference(tables, {}, asked)
+
+
+@pytest.mark.parametrize("said", ["accepted", "rejected"])
+def test_what_nobody_decided_about_keeps_its_probability(said: str) -> None:
+    tables: Tables = {
+        **lake_with(),
+        "ports": {"port": numbers(501, 561)},
+        "calls": {"code": numbers(8000, 8200), "port": draw(numbers(501, 561), 200)},
+    }
+    known = {("orders.maker", "robots.id"): CatalogEvidence(verdict=Verdict(said))}
+    lake = lake_of(tables)
+    plain, found = (references_of(lake, facts_of(facts)) for facts in ({}, known))
+    assert plain.without_decisions() is plain
+    assert name(lake, found.without_decisions()) == name(lake, plain)
+    for ends, likely in name(lake, plain).items():
+        if "calls" in ends[0]:
+            assert name(lake, found)[ends] == likely
 
 
 def test_namesakes_that_disagree_cancel_out() -> None:
@@ -128,3 +170,14 @@ def test_columns_without_known_namesakes_have_none() -> None:
     assert namesakes(tables, known, "trips.maker")[1] == KnownNamesakes(known=1, agreeing=1)
     assert namesakes(tables, known, "elsewhere/bills.maker")[1] is None
     assert namesakes(tables, {}, "trips.maker")[1] is None
+
+
+def test_what_a_language_model_chose_counts_without_decisions_too() -> None:
+    lake = lake_of(lake_with())
+    known = facts_of({("orders.maker", "robots.id"): ACCEPTED})
+    ids = [str(column) for column in lake.ids]
+    choices = {ids.index("bills.maker"): ids.index("people.id")}
+    found, plain = (references_of(lake, facts) for facts in (known, facts_of({})))
+    undecided = found.with_choices(choices, len(lake)).without_decisions()
+    expected = plain.with_choices(choices, len(lake))
+    assert name(lake, undecided) == pytest.approx(name(lake, expected))

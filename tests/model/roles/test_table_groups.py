@@ -77,15 +77,25 @@ def log_odds(tables: Tables) -> float:
     return float(np.log(found[SHOP, KEY] / rest))
 
 
-@pytest.mark.parametrize(("others", "share"), [("shop", 1.0), ("mart", 0.5)])
-def test_groups_count_half_within_one_of_several_folders(
-    others: str, share: float, monkeypatch: pytest.MonkeyPatch
+def test_a_table_without_references_changes_no_group() -> None:
+    random = np.random.default_rng(1)
+    edges = [*circles(8, 5), *((a, b) for a, b in random.integers(40, size=(60, 2)) if a != b)]
+    # The added table comes last.
+    assert partitions(41, edges)[:, :40].tolist() == partitions(40, edges).tolist()
+
+
+@pytest.mark.parametrize(
+    ("parts", "stock", "share"),
+    [("shop", "shop", 1.0), ("shop", "mart", 0.75), ("mart", "mart", 0.5), ("mart", "yard", 0.5)],
+)
+def test_groups_count_by_the_share_of_the_folder_and_at_least_half(
+    parts: str, stock: str, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables: Tables = {
         "shop/customer": {"customer_id": numbers(1, 61)},
         "shop/order": {"code": numbers(500, 600), "customer_id": draw(numbers(1, 61), 100)},
-        f"{others}/parts": {"part": [f"p{at}" for at in range(50)]},
-        f"{others}/stock": {"part": [f"p{at}" for at in range(50)]},
+        f"{parts}/parts": {"part": [f"p{at}" for at in range(50)]},
+        f"{stock}/stock": {"part": [f"p{at}" for at in range(50)]},
     }
 
     def find(groups: Sequence[int]) -> float:
