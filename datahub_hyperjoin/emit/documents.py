@@ -208,11 +208,10 @@ def _document_info(title: str, text: str, model_version: str, now: int) -> Docum
 
 def joins_for_agents(publication: Publication) -> dict[TableId, list[Join]]:
     """Return the joins of each table, including joins that only other pipelines write."""
-    # An agent knows nothing of value domains, so their implied joins are listed, too.
     shared = by_table(publication.shared)
     return {
         table: [catalog_join(join) for join in (*own, *shared.get(table, ()))]
-        for table, own in by_table(publication.joins).items()
+        for table, own in by_table(publication.told).items()
     }
 
 
@@ -228,7 +227,7 @@ class Documents(OwnEntities):
 
     @override
     def urns(self, publication: Publication) -> Iterable[str]:
-        tables = publication.tables
+        tables = by_table(publication.told)
         return [*map(document_urn, tables), *([JOIN_OVERVIEW] if tables else ())]
 
     @override

@@ -34,8 +34,11 @@ class Publication:
     """The SQL of joins, or the reasons why they have none."""
 
     implied: frozenset[JoinedColumns] = frozenset()
-    """Joins that the other joins of the same value domain imply. Only the properties of columns
-    list these joins."""
+    """Joins that follow from other joins, for which no relationship is written."""
+
+    derived: frozenset[JoinedColumns] = frozenset()
+    """The implied joins that the run does not list either. Only the properties of columns list
+    them."""
 
     crosswalks: Sequence[CrosswalkJoin] = ()
     unread: frozenset[TableId] = frozenset()
@@ -55,6 +58,11 @@ class Publication:
     def linking(self) -> list[Join]:
         """The joins that are not implied by other joins."""
         return [join for join in self.joins if join.pairs not in self.implied]
+
+    @property
+    def told(self) -> list[Join]:
+        """The joins that agents are told of, who know nothing of value domains."""
+        return [join for join in self.joins if join.pairs not in self.derived]
 
     @property
     def tables(self) -> frozenset[TableId]:

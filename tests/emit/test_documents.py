@@ -1,6 +1,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,10 @@ def test_the_joins_that_a_domain_implies_are_listed_too(make_join: MakeJoin) -> 
     }
     assert all(name in found["How to join airlines"] for name in ("flights.csv", "world.csv"))
     assert "airlines.csv.carrier" in found["How to join world"]
+
+    found = texts(replace(publication, derived=publication.implied))
+    assert "How to join world" not in found
+    assert "world.csv" not in found["How to join airlines"]
 
 
 def test_a_run_without_joins_writes_no_document() -> None:

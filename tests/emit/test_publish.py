@@ -23,7 +23,7 @@ from datahub_hyperjoin.joins import (
 )
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
-from datahub_hyperjoin.model.domains import find_domains
+from datahub_hyperjoin.model.domains import Derivation, find_domains
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 from lakes.lake import EVIDENCE, column, table
 
@@ -149,6 +149,17 @@ def test_joins_of_a_domain_are_implied_by_those_of_one_member() -> None:
     assert list(publication.joins) == list(joins)
     assert len(publication.linking) == 3
     assert len(publication.implied) == 3
+
+
+def test_joins_that_follow_are_in_the_properties_of_columns_alone() -> None:
+    joins = of_one_domain(*combinations(COUNTRIES[:3], 2))
+    found = replace(NOTHING, joins=joins[:1], derived={Derivation.SAME_KEY: joins[1:]})
+    publication = build_publication(found, catalog())
+    assert {*publication.joins} == {*joins}
+    assert publication.linking == publication.told == [joins[0]]
+    # A relationship of an earlier run is no longer written, and not carried over either.
+    earlier = catalog(recorded(joins[1]))
+    assert build_publication(found, earlier).linking == [joins[0]]
 
 
 def test_a_domain_stays_connected_as_the_catalog_shows_it() -> None:
