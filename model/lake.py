@@ -277,7 +277,7 @@ class Lake:
     @cached_property
     def column_words(self) -> list[Words]:
         """The stems of each column's name, where `customerid` and `cust_id` are `customer id`."""
-        names = column_words(self.paths, self.title_spellings)
+        names = column_words(self.paths, self.titles, self.title_spellings)
         keys = frozenset(np.flatnonzero(self.standing == 0).tolist())
         owners = self.table_of.tolist()
         return spell_out_titles(names, owners, keys, self.title_words, self.places)

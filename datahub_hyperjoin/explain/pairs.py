@@ -229,6 +229,7 @@ def explain_column(
         obstacle = find_obstacle(
             profile,
             config.keys,
+            words=index.lake.column_words[number],
             standing=int(index.lake.standing[number]),
             uniqueness=uniqueness,
             completeness=completeness,

@@ -6,7 +6,7 @@ may well have the same name or color.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, takewhile
 from operator import eq
@@ -18,6 +18,7 @@ from datahub_hyperjoin.model.signals.names import (
     meaningful_words,
     noun_stem,
     stems,
+    tokens,
 )
 
 _MEASURES = frozenset(
@@ -112,28 +113,38 @@ def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[
     return [frozenset(spellings - {""}) for spellings in both]
 
 
-def column_words(paths: Sequence[str], titles: Iterable[AbstractSet[str]]) -> list[Words]:
-    """Split names of columns into stems; `titles` are the spellings of each table of the lake."""
-    # Some databases fold names to lower case. Where an identifier word follows the name of a table
+def column_words(
+    paths: Sequence[str], titles: Sequence[str], spellings: Iterable[AbstractSet[str]]
+) -> list[Words]:
+    """Split names of columns into stems; `spellings` are those of each title of the lake."""
+    # Some databases fold names to one case. Where an identifier word follows the name of a table
     # without a separator, as in `customerid`, both are words of their own.
-    known = {name for names in titles for name in names if len(name) >= _MIN_GLUED}
+    names = {name: name for known in spellings for name in known}
+    names |= {noun_stem("".join(tokens(title))): join_words(stems(title)) for title in titles}
+    names = {name: stem for name, stem in names.items() if len(name) >= _MIN_GLUED}
+    parts = {word for title in titles for word in stems(title) if len(word) >= _MIN_GLUED}
     words = {
-        path: tuple(part for word in stems(path) for part in _split_glued(word, known))
+        path: tuple(part for word in stems(path) for part in _split_glued(word, names, parts))
         for path in dict.fromkeys(paths)
     }
     return [words[path] for path in paths]
 
 
-def _split_glued(word: str, tables: AbstractSet[str]) -> Words:
-    """Split a word that ends with a table's name and an identifier word, such as `customerid`."""
-    # What comes before them, as in `homefacilityid`, becomes a word, too.
+def _split_glued(word: str, tables: Mapping[str, str], parts: AbstractSet[str]) -> Words:
+    """Split a word that ends with a table's name and an identifier word, such as `customerid`.
+
+    A word of a table's title may also be all that comes before, as in `zoneid` of `zone_settings`.
+    """
+    # What comes before the name of a table, as in `homefacilityid`, becomes a word, too.
     for marker in _LONGEST_FIRST:
         rest = word.removesuffix(marker)
         if rest == word or word in tables:
             continue
         for start in range(len(rest) - _MIN_GLUED + 1):
             if (table := noun_stem(rest[start:])) in tables:
-                return (*((rest[:start],) if start else ()), table, marker)
+                return (*((rest[:start],) if start else ()), tables[table], marker)
+        if (part := noun_stem(rest)) in parts:
+            return part, marker
     return (word,)
 
 

@@ -9,7 +9,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, Words
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnMask,
@@ -113,6 +113,7 @@ def find_obstacle(
     profile: ColumnProfile,
     config: KeyConfig,
     *,
+    words: Words,
     standing: int,
     uniqueness: float,
     completeness: float,
@@ -120,7 +121,7 @@ def find_obstacle(
     """Return the reason why a column is not a key column; empty if it is a key column."""
     # Short texts are key columns, and so are whole numbers that identify; dates, fractions, flags
     # and prose are none.
-    named_identifier = not IDENTIFIER_WORDS.isdisjoint(name_words(profile.id.path))
+    named_identifier = not IDENTIFIER_WORDS.isdisjoint(words)
     has_type = profile.type in {DataType.TEXT, DataType.INTEGER}
     if not profile.rows:  # Nothing but the name and the declared type is known.
         known = has_type and (named_identifier or standing == 0)
@@ -154,11 +155,13 @@ def find_keys(lake: Lake, config: KeyConfig, priors: CatalogPriors) -> KeyInts:
     """Find the key columns of a lake."""
     chosen = np.zeros(len(lake), dtype=bool)
     chosen[priors.declared_unique] = chosen[priors.connected.left] = True
-    columns = zip(lake.profiles, lake.standing, priors.uniqueness, priors.completeness, strict=True)
-    for column, (profile, standing, uniqueness, completeness) in enumerate(columns):
+    facts = lake.column_words, lake.standing, priors.uniqueness, priors.completeness
+    columns = zip(lake.profiles, *facts, strict=True)
+    for column, (profile, words, standing, uniqueness, completeness) in enumerate(columns):
         chosen[column] |= not find_obstacle(
             profile,
             config,
+            words=words,
             standing=int(standing),
             uniqueness=float(uniqueness),
             completeness=float(completeness),

@@ -41,6 +41,27 @@ def test_labels_refer_to_no_labels_beside_a_key() -> None:
     assert min(likely("label", has_id=False), likely("code", has_id=True)) > 0.8
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("SALESORDERID", ("sale", "order", "id")),
+        ("salesorderid", ("sale", "order", "id")),
+        ("zoneid", ("zone", "id")),
+        ("ZoneNo", ("zone", "no")),
+        ("tozoneid", ("tozoneid",)),
+        ("gridid", ("gridid",)),
+        ("zone", ("zone",)),
+        ("paid", ("paid",)),
+    ],
+)
+def test_an_identifier_word_is_found_after_titles_and_their_words(
+    name: str, words: tuple[str, ...]
+) -> None:
+    titles = ("SalesOrders", "zone_settings", "pa")
+    lake = lake_of({title: {name: numbers(1, 9)} for title in titles})
+    assert lake.column_words == [words] * 3
+
+
 CLUB: Tables = {
     "members": {"mem_id_a": numbers(1, 201), "mem_born": draw(numbers(1950, 1990), 200)},
     "halls": {"hal_id": numbers(1, 91), "hal_seats": draw(numbers(10, 40), 90)},

@@ -98,6 +98,7 @@ def test_declared_keys_are_indices(make_lake: MakeLake) -> None:
         ("seats", ["1", "2", "3", "1", "2", "3"], False),
         ("seats", ["1", "2", "3", "4", "5", "6"], True),
         ("order_id", ["1", "2", "3", "1", "2", "3"], True),
+        ("ORDERID", ["1", "2", "3", "1", "2", "3"], True),
         ("order_num", ["1", "2", "3", "1", "2", "3"], True),
         ("num_orders", ["1", "2", "3", "1", "2", "3"], False),
     ],
