@@ -5,6 +5,7 @@ DataHub's connectors write the names of tables, and sometimes of columns, in low
 and paths of columns may both contain dots.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -70,6 +71,20 @@ def find_spelling(name: str, known: Collection[str]) -> str:
     return alike[0] if len(alike) == 1 else name
 
 
+_EXTENSION = re.compile(
+    r"\.(csv|tsv|txt|jsonl?|ndjson|parquet|orc|avro)(\.(gz|bz2|xz|zst|lz4|br))?$", re.IGNORECASE
+)
+
+
+def without_extension(name: str) -> str:
+    """Return the name of a table without the extension of a file.
+
+    >>> without_extension("lake/flights.csv.gz"), without_extension("public.orders")
+    ('lake/flights', 'public.orders')
+    """
+    return _EXTENSION.sub("", name)
+
+
 def ends_in(full: str, typed: str) -> bool:
     """Return whether a typed name is a full name, or the last parts of it.
 
@@ -79,6 +94,17 @@ def ends_in(full: str, typed: str) -> bool:
     False
     """
     return full == typed or full.endswith((f"/{typed}", f".{typed}"))
+
+
+def names_table(typed: str, full: str) -> bool:
+    """Return whether a typed name is that of a table, or the end of it, also without an extension.
+
+    >>> names_table("lake/flights", "data/lake/flights.csv"), names_table("csv", "flights.csv")
+    (True, False)
+    """
+    # The extension alone names no table.
+    stem = without_extension(full)
+    return ends_in(stem, typed) or (len(typed) > len(full) - len(stem) and ends_in(full, typed))
 
 
 def split_column(typed: str) -> Iterator[tuple[str, str]]:

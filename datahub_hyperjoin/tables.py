@@ -6,7 +6,7 @@ driver, from the driver to the model, and from the model to DataHub.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -84,6 +84,40 @@ class TableId:
 
     def __str__(self) -> str:
         return self.name
+
+
+def short_names(tables: Iterable[TableId]) -> dict[TableId, str]:
+    """Return the shortest ending of each table's name that tells it from the other tables.
+
+    >>> names = ["lake/a/days.csv", "lake/b/days.csv", "lake/a/sums.csv"]
+    >>> [*short_names([TableId("file", name) for name in names]).values()]
+    ['a/days.csv', 'b/days.csv', 'sums.csv']
+    """
+    endings = {table: [*_endings(table)] for table in tables}
+    counts = Counter(ending for own in endings.values() for ending in own)
+    return {
+        table: next((ending for ending in own if counts[ending] == 1), table.name)
+        for table, own in endings.items()
+    }
+
+
+def _endings(table: TableId) -> Iterator[str]:
+    """Yield the name of a table after each of its folders or schemas, the shortest first."""
+    at = len(table.name)
+    while at > 0:
+        at = len(replace(table, name=table.name[:at]).parent)
+        yield table.name[at + 1 :] if at else table.name
+
+
+def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
+    """Label each table with its title, plus its folder or schema if the title is not unique."""
+    shared = {title for title, count in Counter(titles.values()).items() if count > 1}
+    longer = {
+        table: f"{title} in {table.parent}" if title in shared and table.parent else title
+        for table, title in titles.items()
+    }
+    repeated = Counter(longer.values())
+    return {table: name if repeated[name] == 1 else table.name for table, name in longer.items()}
 
 
 _WORKBOOK = re.compile(r"[^/]+\.(xls[xmb]?|ods)", re.IGNORECASE)

@@ -42,10 +42,10 @@ def number_of(count: int, noun: str) -> str:
     """Return a number with a noun, in the plural unless the number is 1.
 
     Examples:
-        >>> number_of(1, "table"), number_of(0, "table")
-        ('1 table', '0 tables')
+        >>> number_of(1, "table"), number_of(1000, "table")
+        ('1 table', '1,000 tables')
     """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def percent(share: float) -> str:

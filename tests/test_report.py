@@ -1,4 +1,5 @@
 import logging
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,11 @@ from datahub_hyperjoin.joins import (
     Evidence,
     Join,
     Role,
+    RowCounts,
     Statement,
     sort_joins,
 )
+from datahub_hyperjoin.joins.describe import list_best_joins
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import ColumnId, TableId
 
@@ -40,16 +43,13 @@ def test_the_end_of_the_report_is_a_table_people_can_read() -> None:
     text = report.as_string()
     assert "1 join found, best first:" in text
     line = next(line for line in text.splitlines() if line.startswith("flights.csv.carrier_0"))
-    assert line.split() == [
+    assert re.split(" {2,}", line) == [
         "flights.csv.carrier_0",
         "airlines.csv.carrier",
-        "same",
-        "domain",
+        "same domain",
         "0.90",
         "16",
-        "100%",
-        "/",
-        "50%",
+        "100% / 50% of values",
         "many-to-one",
     ]
 
@@ -76,6 +76,57 @@ def test_the_table_shows_a_reference_from_the_referring_column() -> None:
     ]
     assert first.split()[-1] == "many-to-one"
     assert "same domain" in second
+
+
+def test_the_table_says_that_a_key_repeats_and_which_rows_have_a_partner() -> None:
+    same = join(0)
+    evidence = replace(
+        same.measured,
+        cardinality=Cardinality.MANY_MANY,
+        left_counts=RowCounts(total=100, filled=90, matched=84),
+        right_counts=RowCounts(total=1_000, filled=1_000, matched=1),
+    )
+    repeats = replace(same, evidence=evidence, referenced=same.right, role=Role.REFERENCE)
+    line = list_best_joins([repeats]).splitlines()[-1]
+    assert re.split(" {2,}", line)[2:] == [
+        "reference, key repeats",
+        "0.90",
+        "16",
+        "84% / <1% of rows",
+        "many-to-many",
+    ]
+
+
+def test_the_table_names_what_counts_as_no_value() -> None:
+    evidence = replace(join(0).measured, placeholders="-1, 0")
+    line = list_best_joins([replace(join(0), evidence=evidence)]).splitlines()[-1]
+    assert line.endswith("-1 and 0 count as no value")
+    alone = list_best_joins([replace(join(0), evidence=replace(evidence, placeholders="0"))])
+    assert alone.endswith("0 counts as no value")
+
+
+def test_names_are_as_short_as_they_tell_tables_apart() -> None:
+    tables = [TableId("file", name) for name in ("a/x/days.csv", "b/x/days.csv", "b/x/sums.csv")]
+    first, second, sums = (ColumnId(table, "day") for table in tables)
+    joins = [
+        replace(join(0), left=first, right=sums),
+        replace(join(0), left=second, right=sums),
+    ]
+    lines = list_best_joins(joins).splitlines()[-2:]
+    assert [line.split()[:2] for line in lines] == [
+        ["a/x/days.csv.day", "sums.csv.day"],
+        ["b/x/days.csv.day", "sums.csv.day"],
+    ]
+
+
+def test_the_table_fits_a_narrow_terminal() -> None:
+    wide = list_best_joins([join(0)])
+    most = max(map(len, wide.splitlines()))
+    assert list_best_joins([join(0)], width=most) == wide
+    narrow = list_best_joins([join(0)], width=most - 1).splitlines()
+    assert max(map(len, narrow)) < most
+    assert narrow[-2].startswith("flights.csv.carrier_0")
+    assert narrow[-1].rstrip() == "= airlines.csv.carrier"
 
 
 def test_the_table_names_all_columns_of_a_composite_key() -> None:
@@ -124,7 +175,7 @@ def test_the_table_says_what_values_were_compared_as() -> None:
         [replace(coded, evidence=replace(coded.measured, compared_as="countries")), coded]
     )
     first, second = (line for line in report.as_string().splitlines() if "carrier_0" in line)
-    assert " 16 countries " in first
+    assert first.endswith("compared as countries")
     assert "countries" not in second
 
 

@@ -9,7 +9,8 @@ import click
 from datahub_hyperjoin.cli.output import with_format
 from datahub_hyperjoin.cli.sources import decision_file, open_source, read_known_joins, with_sources
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.joins.describe import describe
+from datahub_hyperjoin.joins import rename_columns
+from datahub_hyperjoin.joins.describe import describe, short_columns
 from datahub_hyperjoin.visible import visible_json
 
 if TYPE_CHECKING:
@@ -83,9 +84,10 @@ def _explain_join(source: "JoinSource", column: str, other: str, *, as_json: boo
             "or database"
         )
         raise click.ClickException(message) from error
-    phrases = describe(join)
     if as_json:
-        return visible_json(phrases)
+        return visible_json(describe(join))
+    # The first line tells the whole names.
+    phrases = {**describe(rename_columns(join, short_columns([join]))), "join": join.arrows}
     return "\n".join(f"{name}: {phrase}" for name, phrase in phrases.items())
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TypedDict
 
 import click
@@ -245,7 +246,7 @@ def _format(found: "FoundJoins", output_format: str) -> str:
     from datahub_hyperjoin.discovery import records  # noqa: PLC0415 (as above)
 
     if output_format == "table":
-        return str(found)
+        return found.as_text(get_terminal_size().columns if sys.stdout.isatty() else None)
     write = {
         "json": records.records_as_json,
         "csv": records.records_as_csv,

@@ -8,8 +8,14 @@ from tabulate import tabulate
 
 from datahub_hyperjoin.cli.output import print_result, with_format
 from datahub_hyperjoin.cli.sources import JoinSource, with_source
-from datahub_hyperjoin.joins import Join, Verdict
-from datahub_hyperjoin.joins.describe import WRITTEN, join_in_brief
+from datahub_hyperjoin.joins import Join, Verdict, rename_columns
+from datahub_hyperjoin.joins.describe import (
+    WRITTEN,
+    fan_out_in_words,
+    join_in_brief,
+    role_in_words,
+    short_columns,
+)
 from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath, find_path
 from datahub_hyperjoin.metadata.relationships import join_as_json
 from datahub_hyperjoin.metadata.urns import dataset_urn, plain_path
@@ -25,12 +31,14 @@ def _as_table(joins: Sequence[Join]) -> str:
     `hyperjoin accept` and `hyperjoin reject` understand the join conditions in the table.
     """
     # Otherwise tabulate would rewrite names that look like numbers.
-    return tabulate([*map(_cells, joins)], headers=_HEADERS, disable_numparse=True)
+    rename = short_columns(joins)
+    rows = [_cells(rename_columns(join, rename)) for join in joins]
+    return tabulate(rows, headers=_HEADERS, disable_numparse=True)
 
 
 def _cells(join: Join) -> tuple[str, ...]:
     way = "in two steps" if join.via else join.compared_as and f"as {join.compared_as}"
-    role = ", ".join(filter(None, [join.role.value if join.known_role else "", way]))
+    role = ", ".join(filter(None, [role_in_words(join), way]))
     return _score(join), join.arrows, role, join.cardinality.words, _decision(join)
 
 
@@ -63,6 +71,7 @@ def _path_as_table(path: JoinPath) -> str:
     for join in path.joins:
         through = [f"crosswalk {join.via[0].table.name}"] if join.via else []
         names += [*through, join.right.table.name]
+    path = path.renamed(short_columns(path.all_joins))
     crosswalks = [
         visible(
             f"{join.left} = {join.via[0]}, then {join.via[1]} = {join.right}, through crosswalk "
@@ -82,20 +91,16 @@ def _path_as_table(path: JoinPath) -> str:
         ([""], path.rivals_in_words),
         (["", "Direct joins of the first and the last table:"], [*map(join_in_brief, path.direct)]),
     )
-    rows = [(*_cells(step.join), _factor(step.multiplies_by)) for step in path.steps]
+    rows = [(*_cells(step.join), fan_out_in_words(step.join) or "unknown") for step in path.steps]
     lines = [
         visible(" → ".join(names)),
         f"{number_of(len(path.steps), 'join')} with a combined joinability of {path.strength:.2f}",
         visible(path.grain_in_words),
         "",
-        tabulate(rows, headers=(*_HEADERS, "rows per row"), disable_numparse=True),
+        tabulate(rows, headers=(*_HEADERS, "rows"), disable_numparse=True),
         *(line for title, found in beside if found for line in (*title, *found)),
     ]
     return "\n".join(lines)
-
-
-def _factor(multiplies_by: float | None) -> str:
-    return "unknown" if multiplies_by is None else f"{multiplies_by:.3g}"
 
 
 def _path_as_json(path: JoinPath) -> str:

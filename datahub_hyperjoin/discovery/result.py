@@ -18,7 +18,7 @@ from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, reco
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement, Verdict
 from datahub_hyperjoin.joins.describe import list_best_joins
-from datahub_hyperjoin.names import ends_in
+from datahub_hyperjoin.names import names_table
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
@@ -85,8 +85,18 @@ class FoundJoins:
         return len(self.joins)
 
     def __str__(self) -> str:
+        return self.as_text()
+
+    def as_text(self, width: int | None = None) -> str:
+        """Return the best joins as `print` shows them.
+
+        Args:
+            width: Number of characters of a line, which longer names exceed. Default: any.
+        """
         found = self.findings
-        return list_best_joins(found.joins, found.crosswalks, found.named, found.derived_counts)
+        return list_best_joins(
+            found.joins, found.crosswalks, found.named, found.derived_counts, width=width
+        )
 
     def __repr__(self) -> str:
         return f"<FoundJoins: {self._counts}>"
@@ -376,5 +386,5 @@ class FoundJoins:
         if name in self._names:
             return [name]
         titles = [str(each.table.id) for each in self.findings.profiles if name == each.table.title]
-        ends = [known for known in self._names if ends_in(known, name)]
+        ends = [known for known in self._names if names_table(name, known)]
         return sorted({*titles, *ends})

@@ -23,12 +23,12 @@ from datahub.metadata.schema_classes import (
 from typing_extensions import override
 
 from datahub_hyperjoin.emit.layer import OwnEntities, Writing, create, unit_of
-from datahub_hyperjoin.emit.publication import Publication, by_table, labels
+from datahub_hyperjoin.emit.publication import Publication, by_table
 from datahub_hyperjoin.joins import Join, Statement, best_first, grain_of, reasons_unsafe
-from datahub_hyperjoin.joins.describe import comparison_in_words, decision_in_words, share_in_words
+from datahub_hyperjoin.joins.describe import comparison_in_words, decision_in_words, rows_in_words
 from datahub_hyperjoin.metadata.relationships import MODEL_VERSION, catalog_join, join_urn
 from datahub_hyperjoin.metadata.urns import AUTHOR, JOIN_OVERVIEW, dataset_urn, document_urn
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId, labels
 from datahub_hyperjoin.visible import code_span, markdown, visible
 
 MOST_GUIDE_BYTES = 4_600
@@ -137,12 +137,8 @@ def _notes(join: Join, rivals: int) -> Iterator[str]:
     yield join.cardinality.words
     grain = grain_of([join])
     yield f"grain: {'this table' if grain == join.left.table else markdown(str(grain))}"
-    if join.matches is not None:
-        yield (
-            f"{join.matches:.3g} rows there for each row here"
-            if join.multiplies
-            else share_in_words(join, "here")
-        )
+    if rows := rows_in_words(join, " here", " there"):
+        yield rows
     if compared := comparison_in_words(join):
         yield markdown(compared)
     if rivals > 1:

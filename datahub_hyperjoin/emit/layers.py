@@ -70,7 +70,7 @@ def withdraw(
             "`stateful_ingestion.fail_safe_threshold`",
             f"{removed} of the {total} columns, datasets, queries, documents and lineage edges "
             f"that the last run wrote have no join now ({removed / total:.0%}); the threshold is "
-            f"{threshold:g} %",
+            f"{threshold:g}%",
         )
         return [], current.merged_with(last)
     return [unit for layer in LAYERS for unit in layer.withdraw(gone)], current

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import floor, inf
+from math import inf
 from typing import ClassVar
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
@@ -26,7 +26,7 @@ from datahub_hyperjoin.emit.layer import (
     create_missing_definitions,
 )
 from datahub_hyperjoin.emit.patches import remove_properties, set_properties
-from datahub_hyperjoin.emit.publication import by_table, labels
+from datahub_hyperjoin.emit.publication import by_table
 from datahub_hyperjoin.joins import NOT_VERIFIED, Join, Role, lone_joins
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
@@ -44,8 +44,9 @@ from datahub_hyperjoin.metadata.urns import (
     flat_property_urn,
     property_urn,
 )
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId, labels
 from datahub_hyperjoin.visible import markdown, visible
+from datahub_hyperjoin.wording import percent
 
 _RELATIONS = {
     Role.REFERENCE: ("many to one", "one to many"),
@@ -68,7 +69,7 @@ _MAX_JOINS = 10
 
 _KINDS = "|".join(sorted({kind for kinds in _RELATIONS.values() for kind in kinds}))
 _NOTES = re.compile(
-    rf" \((\d\.\d\d)?(?:, )?(?:(\d+ % of (?:values|rows)), )?((?:{_KINDS}|through ).*)?\)$"
+    rf" \((\d\.\d\d)?(?:, )?(?:([<>]?\d+% of (?:values|rows)), )?((?:{_KINDS}|through ).*)?\)$"
 )
 """The end of a suggestion's text: the score if it is below 1.00, the share of the column's rows or
 values that have a partner, and the relation between both columns."""
@@ -90,8 +91,7 @@ class Partner:
     """How the given column relates to the partner, as in `many to one`; empty if unknown."""
 
     share: str = ""
-    """How many of the given column's rows or values have a partner, as in `96 % of rows`; or empty.
-    """
+    """How many of the given column's rows or values have a partner, as in `96% of rows`."""
 
     @property
     def is_verified(self) -> bool:
@@ -204,8 +204,7 @@ def _share(join: Join) -> str:
     share, of = join.evidence.left_containment, "values"
     if (counts := join.left_counts) and counts.matched_share is not None:
         share, of = counts.matched_share, "rows"
-    # Rounded down: `100 %` is a promise.
-    return f"{max(floor(share * 100 + 1e-9), 1)} % of {of}"
+    return f"{percent(share)} of {of}"
 
 
 def emit_dataset(
@@ -260,9 +259,9 @@ _PROPERTIES = (
         JOIN_SUGGESTIONS,
         "Join suggestions",
         "Columns that can be joined with this column, best first: the column and its table, the "
-        "joinability unless it is 1.00, how many of this column's values the other column has, and "
-        "how the two relate. Many rows of this table refer to one of the other in `many to one`; "
-        "columns with the `same key` refer to one key.",
+        "joinability unless it is 1.00, which share of this column's rows or values has a partner, "
+        "and how the two relate. Many rows of this table refer to one of the other in `many to "
+        "one`; columns with the `same key` refer to one key.",
         "string",
         settings=StructuredPropertySettingsClass(showInColumnsTable=True),
     ),

@@ -1,6 +1,6 @@
 """The joins of a run, and what is written of them."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -70,17 +70,6 @@ class Publication:
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
 
-def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Label each table with its title, plus its folder or schema if the title is not unique."""
-    shared = {title for title, count in Counter(titles.values()).items() if count > 1}
-    longer = {
-        table: f"{title} in {table.parent}" if title in shared and table.parent else title
-        for table, title in titles.items()
-    }
-    repeated = Counter(longer.values())
-    return {table: name if repeated[name] == 1 else table.name for table, name in longer.items()}
-
-
 def by_table(joins: Iterable[Join]) -> dict[TableId, list[Join]]:
     """Group joins by each of their tables, in the order of the tables."""
     grouped: dict[TableId, list[Join]] = defaultdict(list)
@@ -88,18 +77,6 @@ def by_table(joins: Iterable[Join]) -> dict[TableId, list[Join]]:
         for table in {join.left.table, join.right.table}:
             grouped[table].append(join)
     return dict(sorted(grouped.items()))
-
-
-def rename_columns(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
-    """Return a copy of a join, with renamed columns."""
-    return replace(
-        join,
-        left=name(join.left),
-        right=name(join.right),
-        referenced=name(join.referenced) if join.referenced else None,
-        further=tuple((name(left), name(right)) for left, right in join.further),
-        via=(name(join.via[0]), name(join.via[1])) if join.via else None,
-    )
 
 
 def rename_steps(join: CrosswalkJoin, name: Callable[[ColumnId], ColumnId]) -> CrosswalkJoin:

@@ -27,12 +27,11 @@ from datahub_hyperjoin.emit.pipelines import (
 from datahub_hyperjoin.emit.publication import (
     Publication,
     keep_written_scores,
-    rename_columns,
     rename_steps,
     scores_to_remember,
 )
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import Join, Statement, Verdict, sort_joins
+from datahub_hyperjoin.joins import Join, Statement, Verdict, rename_columns, sort_joins
 from datahub_hyperjoin.metadata.relationships import catalog_evidence, columns_urn, join_urn
 from datahub_hyperjoin.metadata.urns import (
     DELETED_JOINS,

@@ -19,9 +19,9 @@ from datahub.metadata.urns import DataPlatformUrn
 from typing_extensions import assert_never, override
 
 from datahub_hyperjoin.emit.layer import OwnEntities, Writing, unit_of
-from datahub_hyperjoin.emit.publication import Publication, labels
-from datahub_hyperjoin.joins import FILE_DIALECT, CrosswalkJoin, Join, Statement, band
-from datahub_hyperjoin.joins.describe import describe_rows
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.joins import FILE_DIALECT, Cardinality, CrosswalkJoin, Join, Statement, band
+from datahub_hyperjoin.joins.describe import describe_rows, result_in_words
 from datahub_hyperjoin.metadata.relationships import (
     MODEL_VERSION,
     SQL_DIALECT,
@@ -29,9 +29,9 @@ from datahub_hyperjoin.metadata.relationships import (
     join_urn,
 )
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId, labels
 from datahub_hyperjoin.visible import visible
-from datahub_hyperjoin.wording import number_of
+from datahub_hyperjoin.wording import number_of, percent
 
 
 def _title(
@@ -51,31 +51,26 @@ def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
     evidence = join.measured if first == join.left else join.measured.reversed
     return (
         f"Suggested join with a joinability of {join.joinability:.2f} ({band(join.joinability)}), "
-        f"{evidence.cardinality.words}. The key columns share {evidence.shared} distinct values: "
-        f"{evidence.left_containment:.1%} of the distinct values in a also occur in b, and "
-        f"{evidence.right_containment:.1%} of those in b also occur in a. "
-        f"{_describe_rows(join, first)} {_describe_statement(statement)}"
+        f"{evidence.cardinality.words}. {_describe_rows(join, first)} Both sides share "
+        f"{number_of(evidence.shared, 'distinct value')}: {percent(evidence.left_containment)} of "
+        f"those in a, and {percent(evidence.right_containment)} of those in b. "
+        f"{_describe_statement(statement)}"
     )
 
 
 def _describe_statement(statement: Statement) -> str:
-    compared = f" It compares values as {statement.compared}." if statement.compared else ""
     where = (
         " Run it in DuckDB where these files can be opened."
         if statement.dialect == FILE_DIALECT
         else ""
     )
-    return (
-        "When the statement was run without its limit, it returned "
-        f"{number_of(statement.rows, 'row')}.{compared}{where}"
-    )
+    return f"The statement has {result_in_words(statement)}.{where}"
 
 
 def _describe_rows(join: Join, first: ColumnId) -> str:
     known = catalog_join(join).seen_from(first.table)
-    # The names of columns could be formatted as Markdown.
-    forward = describe_rows(known, ("a", "b"), columns=False)
-    return f"{forward} {describe_rows(known.reversed, ('b', 'a'), columns=False)}"
+    forward, back = describe_rows(known, ("a", "b")), describe_rows(known.reversed, ("b", "a"))
+    return forward if known.cardinality is Cardinality.MANY_MANY else f"{forward} {back}"
 
 
 def emit_query(
@@ -142,8 +137,8 @@ def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) 
     return (
         f"Suggested join in two steps with a joinability of {join.joinability:.2f} "
         f"({band(join.joinability)}): c holds the values of both columns. "
-        f"{evidence.left_containment:.1%} of the distinct values in a reach b through c, and "
-        f"{evidence.right_containment:.1%} of those in b reach a. "
+        f"{percent(evidence.left_containment)} of the distinct values in a reach b through c, and "
+        f"{percent(evidence.right_containment)} of those in b reach a. "
         f"{_describe_rows(join.as_join, first)} {_describe_statement(statement)}"
     )
 

@@ -34,10 +34,11 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.roles.references import NO_KEY, Relations
 from datahub_hyperjoin.model.signals.priors import find_obstacle
-from datahub_hyperjoin.names import ends_in, split_column
+from datahub_hyperjoin.names import ends_in, names_table, split_column, without_extension
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.role_decisions import decide_with_repeated, find_objection
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableProfile, pair_of
+from datahub_hyperjoin.wording import percent
 
 SOURCES = {
     "containment": "values, of which the profiles keep hashes",
@@ -187,7 +188,13 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
         return columns[name]
     titles = {table.table.id: table.table.title for table in profiles}
     short = {full: f"{titles[one.id.table]}.{one.id.path}" for full, one in columns.items()}
-    found = [full for full, title in short.items() if name == title or ends_in(full, name)]
+    stems = {full: without_extension(str(one.id.table)) for full, one in columns.items()}
+    found = [
+        full
+        for full, one in columns.items()
+        if name == short[full]
+        or any(ends_in(each, name) for each in (full, f"{stems[full]}.{one.id.path}"))
+    ]
     if len(found) == 1:
         return columns[found[0]]
     if found:
@@ -209,7 +216,7 @@ def split_column_name(
     """Yield each table that matches the start of a name, together with the rest of the name."""
     for table, column in split_column(name):
         for profile in profiles:
-            if table == profile.table.title or ends_in(str(profile.table.id), table):
+            if table == profile.table.title or names_table(table, str(profile.table.id)):
                 yield profile, column
 
 
@@ -428,8 +435,8 @@ def _early_objections(
         yield f"it was {catalog.descriptions[-1]}"
     if evidence and evidence.containment < least:
         yield (
-            f"on the data, neither column contains more than {evidence.containment:.0%} of the "
-            f"other's values, which is below `model.ranking.min_containment` {least:g}"
+            f"on the data, neither column contains more than {percent(evidence.containment)} of "
+            f"the other's values, which is below `model.ranking.min_containment` {least:g}"
         )
     if evidence:
         return

@@ -12,7 +12,7 @@ from datahub_hyperjoin.joins import Evidence, Join, Role
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible
-from datahub_hyperjoin.wording import about
+from datahub_hyperjoin.wording import about, percent
 
 
 def describe_pair(pair: PairExplanation) -> str:
@@ -86,7 +86,7 @@ def _column_line(column: ColumnExplanation) -> str:
     distinct = about(column.distinct) if column.distinct_is_estimated else f"{column.distinct:,}"
     return (
         f"{column.column} is {kind} ({column.type}, {distinct} distinct values in "
-        f"{column.rows:,} rows, filled in {column.completeness:.0%}, uniqueness "
+        f"{column.rows:,} rows, filled in {percent(column.completeness)}, uniqueness "
         f"{column.uniqueness:.2f})"
     )
 
@@ -123,8 +123,8 @@ def _repetitions(pair: PairExplanation) -> Iterator[str]:
         evidence = pair.evidence if is_left else pair.evidence.reversed
         yield (
             f"No reference: {reference.key}, the likely key of {reference.column} (probability "
-            f"{reference.probability:.2f}), repeats values; each row of {reference.column.table} "
-            f"matches {evidence.left_fan_out:.2f} rows of {reference.key.table} on average"
+            f"{reference.probability:.2f}), repeats values: 100 rows of {reference.column.table} "
+            f"match about {100 * evidence.left_fan_out:,.0f} rows of {reference.key.table}"
         )
 
 
@@ -134,8 +134,8 @@ def _verification(evidence: Evidence | None) -> str:
     compared = f" compared as {evidence.compared_as}" if evidence.compared_as else ""
     return (
         f"Verification: {evidence.shared:,} shared values{compared}, "
-        f"{evidence.left_containment:.0%} and {evidence.right_containment:.0%} of each side, "
-        f"{evidence.cardinality.words}"
+        f"{percent(evidence.left_containment)} and {percent(evidence.right_containment)} of each "
+        f"side, {evidence.cardinality.words}"
     )
 
 

@@ -16,6 +16,7 @@ from datahub_hyperjoin.joins import MIN_SCORE, Cardinality, Join, Role, is_safe
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.wording import percent
 
 if TYPE_CHECKING:
     from datahub.ingestion.graph.client import DataHubGraph
@@ -374,9 +375,6 @@ def _role_names(join: SafeJoin, tables: Mapping[TableId, ExportedTable]) -> list
     return [identifier(end, *columns), identifier(end, start, *columns), longest]
 
 
-_LESS_THAN_ALL = 99.9
-
-
 class TypeNames(NamedTuple):
     """What the formats call a data type; empty if a format leaves the type out."""
 
@@ -407,17 +405,15 @@ def describe_evidence(join: SafeJoin) -> str:
     """Describe a join's evidence in one line."""
     words = [
         join.kind.replace("_", "-"),
-        *([_share(join.containment)] if join.containment is not None else []),
+        *(
+            [f"{percent(share)} of the values match"]
+            if (share := join.containment) is not None
+            else []
+        ),
         *([f"joinability {join.join.score:.2f}"] if join.join.score is not None else []),
         *(["confirmed by people or the catalog"] if join.is_confirmed else []),
     ]
     return ", ".join(words)
-
-
-def _share(containment: float) -> str:
-    """Format a containment as a percentage, which is 100 % only if all values match."""
-    percent = "100" if containment == 1.0 else f"{min(100 * containment, _LESS_THAN_ALL):.1f}"
-    return f"{percent} % of the values match"
 
 
 def list_evidence(join: SafeJoin) -> dict[str, Any]:

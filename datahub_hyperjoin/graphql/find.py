@@ -22,7 +22,7 @@ from datahub_hyperjoin.graphql.read import all_joins, read_columns, read_join, r
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.joins.paths import PathEnd
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
-from datahub_hyperjoin.names import best_fits, ends_in, split_column
+from datahub_hyperjoin.names import best_fits, ends_in, names_table, split_column, without_extension
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
 
@@ -126,14 +126,14 @@ def _names_of(join: Join, titles: Mapping[TableId, str] = MappingProxyType({})) 
     """Return the names of a join, also as lists show them."""
     title = join.published.title if join.published else ""
     names = {join.name, title, join.condition, join.reversed.condition}
-    if titles.keys() & {*join.tables}:
-        names |= {
-            " and ".join(
-                " = ".join(f"{titles.get(end.table, end.table)}.{end.path}" for end in pair)
-                for pair in each.pairs
-            )
-            for each in (join, join.reversed)
-        }
+    stems = {table: without_extension(table.name) for table in join.tables}
+    names |= {
+        " and ".join(
+            " = ".join(f"{called[end.table]}.{end.path}" for end in pair) for pair in pairs
+        )
+        for called in (stems, {table: titles.get(table, table.name) for table in join.tables})
+        for pairs in (join.pairs, join.reversed.pairs)
+    }
     return names.union(map(visible, names))
 
 
@@ -235,7 +235,7 @@ def _match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
         lambda it: it[1] == name,
         lambda it: it[2] == name,
         lambda it: folded in {it[1].casefold(), it[2].casefold()},
-        lambda it: ends_in(it[1].casefold(), folded),
+        lambda it: names_table(folded, it[1].casefold()),
     )
     return sorted({urn for urn, *_ in matches})
 

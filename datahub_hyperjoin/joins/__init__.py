@@ -25,6 +25,7 @@ from datahub_hyperjoin.joins.join import (
     BAND_NAMES,
     BANDS,
     FILE_DIALECT,
+    ROW_LIMIT,
     UNVERIFIED,
     Join,
     JoinedColumns,
@@ -37,6 +38,7 @@ from datahub_hyperjoin.joins.join import (
     best_first,
     best_scores,
     reference,
+    rename_columns,
     sort_joins,
 )
 from datahub_hyperjoin.joins.safety import (
@@ -55,6 +57,7 @@ __all__ = [
     "MIN_SCORE",
     "MIN_TUPLE_CONTAINMENT",
     "NOT_VERIFIED",
+    "ROW_LIMIT",
     "SCORE_DIGITS",
     "UNVERIFIED",
     "Bridge",
@@ -86,6 +89,7 @@ __all__ = [
     "note_crosswalk",
     "reasons_unsafe",
     "reference",
+    "rename_columns",
     "rounded_share",
     "sort_joins",
 ]

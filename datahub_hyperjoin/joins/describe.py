@@ -4,28 +4,34 @@ The page, the terminal, the catalog, agents and notebooks tell the same.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tabulate import tabulate
 
 from datahub_hyperjoin.cell_parts import CellParts
 from datahub_hyperjoin.joins.compound import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.joins.evidence import Cardinality, Evidence, RowCounts
-from datahub_hyperjoin.joins.join import Join, JoinedColumns, Role
+from datahub_hyperjoin.joins.join import (
+    ROW_LIMIT,
+    Join,
+    JoinedColumns,
+    Role,
+    Statement,
+    rename_columns,
+)
 from datahub_hyperjoin.joins.safety import NOT_VERIFIED, grain_of
+from datahub_hyperjoin.names import without_extension
+from datahub_hyperjoin.tables import ColumnId, short_names
 from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.visible import visible
-from datahub_hyperjoin.wording import join_with_and, number_of, percent
+from datahub_hyperjoin.wording import about, join_with_and, number_of, percent
 
 WRITTEN = "created by a person"
 """Words that mark a join without a score."""
 
 _LONGEST_REASON = 200
 """Maximum number of characters shown of a person's description, which may be a page long."""
-
-_NEARLY_ALL = 0.999
-"""Greatest share that is not told as everything."""
 
 Phrases = dict[str, str]
 """Phrases by their keys, in the order in which an agent reads them."""
@@ -52,6 +58,14 @@ def summarize(join: Join) -> Phrases:
     return {"join": join.arrows, "means": f"{join.cardinality.words}; {decision_in_words(join)}"}
 
 
+def role_in_words(join: Join) -> str:
+    """Name the role of a join, and say if the key repeats; empty if the role is unknown."""
+    if join.known_role is None:
+        return ""
+    repeats = join.referenced and join.evidence and join.directed.multiplies
+    return f"{join.role.value}, key repeats" if repeats else join.role.value
+
+
 def _role(join: Join) -> str:
     """Describe the role of a join, and name the key."""
     if join.known_role is None or join.referenced is None:
@@ -59,7 +73,8 @@ def _role(join: Join) -> str:
     at = [right if join.referenced == join.right else left for left, right in join.pairs]
     paths = ", ".join(column.path for column in at)
     key = f"{at[0].table.name} ({paths})" if len(at) > 1 else at[0]
-    return f"{join.role.value}; the key is {key}"
+    repeats = ", which repeats" if role_in_words(join) != join.role.value else ""
+    return f"{join.role.value}; the key is {key}{repeats}"
 
 
 def _cardinality(join: Join) -> str:
@@ -87,30 +102,48 @@ def describe_grain(joins: Sequence[Join]) -> str:
 def _rows(join: Join) -> str:
     """Describe how many rows match in each direction."""
     left, right = join.tables
-    ends = ((left, right, join), (right, left, join.reversed))
-    return "; ".join(
-        f"on average, {seen.matches:.3g} rows of {other} match a row of {one}"
-        if seen.multiplies
-        else share_in_words(seen, f"of {one}")
-        for one, other, seen in ends
-        if seen.matches is not None
-    )
+    ends = ((join, left, right), (join.reversed, right, left))
+    told = (rows_in_words(seen, f" of {one}", f" of {other}") for seen, one, other in ends)
+    return "; ".join(filter(None, told))
 
 
-def share_in_words(join: Join, where: str) -> str:
-    """Describe the share of the left rows that match, where each matches one right row at most."""
+def rows_in_words(join: Join, here: str, there: str) -> str:
+    """Describe how many rows of the right table match the left one's; empty if unknown."""
+    if join.matches is None:
+        return ""
+    if join.multiplies:
+        partners, rows = _mean(join.matches, _Noun(f"row{there}", f"rows{there}"))
+        subject = f"each row{here} matches" if rows == 1 else f"{rows:,} rows{here} match"
+        return f"{subject} {partners}"
     counts = join.left_counts
     if counts is None or counts.matched_share is None:
         fan_out = join.evidence.left_fan_out if join.evidence else 0.0
-        return f"{_tenths(fan_out)} of the rows {where} with a value match"
-    empty = f", {_tenths(counts.without_value / counts.total)} have no value"
-    share = _tenths(counts.matched_share)
-    return f"{share} of the rows {where} match{empty if counts.without_value else ''}"
+        return f"{percent(fan_out)} of the rows{here} with a value match"
+    empty = f", {percent(counts.without_value / counts.total)} have no value"
+    share = percent(counts.matched_share)
+    return f"{share} of the rows{here} match{empty if counts.without_value else ''}"
 
 
-def _tenths(share: float) -> str:
-    """Return a share in percent, which is 100.0% only if it is everything."""
-    return f"{share if share == 1 else min(share, _NEARLY_ALL):.1%}"
+def _mean(value: float, noun: "_Noun") -> tuple[str, int]:
+    """Return a mean in words, and the number of rows that it is of, as in 40 rows of each 100."""
+    per = 1
+    while 0 < value < 1:
+        per, value = (100, value * 100) if per == 1 else (per * 10, value * 10)
+    if value == 1:
+        return f"one {noun.each}", per
+    rounded = float(f"{value:.2g}" if value < _WHOLE else f"{round(value):.3g}")
+    number = f"{rounded:,.1f}".removesuffix(".0")
+    return f"about {number} {noun.each if number == '1' else noun.many}", per
+
+
+def fan_out_in_words(join: Join) -> str:
+    """Describe in few words how many rows a join makes of the left rows; empty if unknown."""
+    if join.matches is None:
+        return ""
+    if not join.multiplies:
+        return f"{percent(join.matches)} of rows"
+    told, rows = _mean(join.matches, _Noun("row", "rows"))
+    return f"{told} per {'row' if rows == 1 else f'{rows:,} rows'}"
 
 
 def _values(join: Join) -> str:
@@ -122,7 +155,7 @@ def _values(join: Join) -> str:
         (join.right, join.left, join.evidence.right_containment),
     )
     return "; ".join(
-        f"{share:.1%} of the distinct values of {one} occur in {other.table.name}"
+        f"{percent(share)} of the distinct values of {one} occur in {other.table.name}"
         for one, other, share in shares
     )
 
@@ -132,35 +165,49 @@ def comparison_in_words(join: Join) -> str:
     if join.via:
         into, out = join.via
         return visible(f"in two steps: {join.left} = {into}, then {out} = {join.right}")
-    return "; ".join(filter(None, (_form_in_words(join), _placeholders_in_words(join))))
+    as_written = join.measured.rows_as_written if join.compared_as else 0
+    of = f"{as_written:,} of {join.measured.rows:,} rows match as written" if as_written else ""
+    return "; ".join(filter(None, [_form_in_words(join), of, _placeholders_in_words(join)]))
+
+
+def note_in_words(join: Join) -> str:
+    """Note in few words how values are compared; empty if as they are written, and all of them."""
+    return "; ".join(filter(None, [_form_in_words(join), _placeholders_in_words(join)]))
 
 
 def _form_in_words(join: Join) -> str:
     if not join.compared_as:
         return ""
     if join.compared_as == ValueForm.EXACT:
-        return "values are compared exactly, since some keys differ in case or spelling alone"
-    if CellParts.read(join.compared_as):
-        return f"not whole values are compared, but {join.compared_as}"
-    if as_written := join.measured.rows_as_written:
-        return (
-            f"values are compared as {join.compared_as}; "
-            f"{as_written:,} of the {join.measured.rows:,} rows match as written, too"
-        )
-    return f"values are equal only as {join.compared_as}"
+        return "compared exactly, with upper and lower case apart"
+    way = "by" if CellParts.read(join.compared_as) else "as"
+    return f"compared {way} {join.compared_as}"
 
 
 def _placeholders_in_words(join: Join) -> str:
-    found = join.evidence.placeholders if join.evidence else ""
-    return f"rows with {visible(found)} count as rows without a value" if found else ""
+    found = join.evidence.missing if join.evidence else ()
+    verb = "counts" if len(found) == 1 else "count"
+    return f"{join_with_and([*map(visible, found)])} {verb} as no value" if found else ""
+
+
+def result_in_words(statement: Statement) -> str:
+    """Describe what a statement returned when it was run, and how it compares values."""
+    if not statement.sql:
+        return statement.reason
+    compared = f"compares values as {statement.compared}" if statement.compared else ""
+    if not statement.was_run:
+        return f"not run{f'; it {compared}' if compared else ''}"
+    cut = f"shows {ROW_LIMIT}" if statement.rows > ROW_LIMIT else ""
+    does = " and ".join(filter(None, [cut, compared]))
+    return f"{number_of(statement.rows, 'row')} when tested{f'; it {does}' if does else ''}"
 
 
 def join_in_brief(join: Join) -> str:
     """Describe a join in one line: its columns, joinability, role and fan-out."""
     score = "" if join.score is None else f"{join.score:.2f}"
     doubt = "" if join.is_verified else NOT_VERIFIED
-    fan_out = "" if join.matches is None else f"{join.matches:.3g} rows per row"
-    facts = filter(None, [score, doubt, join.role.value if join.known_role else "", fan_out])
+    role = join.role.value if join.known_role else ""
+    facts = filter(None, [score, doubt, role, fan_out_in_words(join)])
     return f"{join.arrows} ({', '.join(facts)})"
 
 
@@ -197,15 +244,14 @@ def shorten(text: str, most: int = _LONGEST_REASON) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-_EXTENSION = re.compile(
-    r"\.(csv|tsv|jsonl?|ndjson|parquet|orc|avro)(\.(gz|bz2|xz|zst|lz4|br))?$", re.IGNORECASE
-)
 _NOT_PLURAL = re.compile(r"(ss|us|is|news|series|species|status|data)$", re.IGNORECASE)
 _PLURAL = re.compile(r"[a-z]+([_-]?[a-z]+)*s", re.IGNORECASE)
 _MANY = 1_000_000
 """Number of rows from which a sentence tells shares. Tables with more rows are profiled by a sample
 by default, so that their number of rows is an estimate."""
-_MOST_SHOWN = 100
+_EXACT = 1_000
+"""Number of joined rows from which a sentence rounds."""
+_WHOLE = 10
 """Mean from which decimals are left out."""
 
 
@@ -217,120 +263,87 @@ class _Noun:
     many: str
 
 
-def describe_rows(join: Join, titles: tuple[str, str], *, columns: bool = True) -> str:
+def describe_rows(join: Join, titles: tuple[str, str]) -> str:
     """Describe in a sentence how many rows of the left table have how many partners."""
     one, other = map(_noun_of, titles)
-    sentence = _Sentence(join, one, other, columns)
+    if join.left.table == join.right.table:
+        other = _Noun("row of the same table", "rows of the same table")
     if join.multiplies and join.reversed.multiplies:
-        return f"{sentence.many_to_many()}, so joining them multiplies rows."
-    if join.multiplies:
-        return f"{'; '.join(sentence.one_to_many())}."
-    return f"{sentence.to_one()}."
+        return f"{_many_to_many(join, one, other)}."
+    return f"{(_one_to_many if join.multiplies else _to_one)(join, one, other)}."
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """The parts of a sentence about the rows of a join's left table."""
-
-    join: Join
-    one: _Noun
-    """What a row of the left table is called."""
-    other: _Noun
-    """What a row of the right table is called."""
-    columns: bool
-
-    def to_one(self) -> str:
-        counts, one = self.join.left_counts, self.one
-        partner = f"one {self.other.each}{self._by(self.join.left.path, self.other)}"
-        if counts is None or counts.matched is None:
-            return self._to_one_without_counts(partner)
-        if counts.are_all_matched:
-            return f"Each {one.each} has {partner}"
-        if not counts.matched:
-            return f"No {one.each} has {partner}"
-        rest = join_with_and([*self._missing(counts)])
-        return f"{_part(counts.matched, counts, one.many)} {partner}; {rest}"
-
-    def _to_one_without_counts(self, partner: str) -> str:
-        """Describe a join of which only the share of rows with a value may be known."""
-        one = self.one
-        if self.join.evidence is None:
-            return f"Each {one.each} has at most {partner}"
-        value, mean = self._value(self.join.left.path), self.join.evidence.left_fan_out
-        if mean == 1:
-            return f"Each {one.each} with {value} has {partner}"
-        return f"{percent(mean)} of the {one.many} with {value} have {partner}"
-
-    def _missing(self, counts: RowCounts) -> Iterator[str]:
-        """Yield why rows have no partner, with the number of rows."""
-        paths = [own.path for own, _ in self.join.pairs]
-        where = f" in {', '.join(paths[:-1])} or {paths[-1]}" if paths[1:] and self.columns else ""
-        if counts.without_value:
-            yield f"{_some(counts.without_value, counts)} no value{where}"
-        if counts.unmatched:
-            yield f"{_some(counts.unmatched, counts)} a value that no {self.other.each} has"
-
-    def one_to_many(self) -> Iterator[str]:
-        join, one, other = self.join, self.one, self.other
-        many = f"any number of {other.many}" if join.matches is None else _mean(join.matches, other)
-        yield f"Each {one.each} has {many}{self._by(join.right.path, one)}"
-        own, theirs = join.left_counts, join.right_counts
-        if own and own.matched is not None and not own.are_all_matched:
-            yield f"{_part(own.total - own.matched, own, one.many)} none"
-        if theirs and theirs.matched is not None:
-            if not theirs.are_all_matched:
-                yield f"{_part(theirs.total - theirs.matched, theirs, other.many)} no {one.each}"
-        elif join.evidence and join.evidence.right_fan_out < 1:
-            lonely, value = percent(1 - join.evidence.right_fan_out), self._value(join.right.path)
-            yield f"{lonely} of the {other.many} with {value} have no {one.each}"
-
-    def many_to_many(self) -> str:
-        one, other = self.one, self.other
-        to_right, to_left = self.join.matches, self.join.reversed.matches
-        if to_right is None or to_left is None:
-            return f"Many {one.many} match many {other.many}"
-        back = f"each {other.each} {_short(to_left)} {one.many}"
-        return f"Each {one.each} matches {_mean(to_right, other)}, and {back}"
-
-    def _by(self, path: str, noun: _Noun) -> str:
-        """Name the referring column if the noun of the other table does not."""
-        # It tells two references to one table apart, such as origin and destination.
-        if self.join.pairs[1:] or not self.columns:
-            return ""
-        name, start = (re.sub("[^a-z]", "", text.lower()) for text in (path, noun.each))
-        return "" if start[:5] in name else f" (by {path})"
-
-    def _value(self, path: str) -> str:
-        if not self.columns:
-            return "a value"
-        # Before a u, as in user_id and unit, names mostly take "a".
-        return f"{'an' if re.match('[aeio]', path, re.IGNORECASE) else 'a'} {path}"
+def _to_one(join: Join, one: _Noun, other: _Noun) -> str:
+    counts = join.left_counts
+    if join.evidence is None:
+        return f"Each {one.each} matches at most one {other.each}"
+    if counts is None or counts.matched is None:
+        if (mean := join.evidence.left_fan_out) == 1:
+            return f"Each {one.each} with a value matches one {other.each}"
+        return f"{percent(mean)} of the {one.many} with a value match one {other.each}"
+    if counts.are_all_matched:
+        return f"Each {one.each} matches one {other.each}"
+    if not counts.matched:
+        return f"No {one.each} matches a {other.each}"
+    verb = "matches" if counts.matched == 1 else "match"
+    return f"{_part(counts, one.many)} {verb} one {other.each}; {_dropped(counts)}"
 
 
-def _part(count: int, counts: RowCounts, noun: str) -> str:
-    """Return a part of a table's rows, as in `200 of 1,200 deals have`."""
+def _one_to_many(join: Join, one: _Noun, other: _Noun) -> str:
+    counts, total = join.left_counts, join.matches
+    if total is None:
+        return f"Each {one.each} matches any number of {other.many}"
+    if counts is None or counts.matched is None or counts.are_all_matched:
+        partners, rows = _mean(total, other)
+        subject = f"Each {one.each} matches" if rows == 1 else f"{rows:,} {one.many} match"
+        return f"{subject} {partners}"
+    if not counts.matched:
+        return f"No {one.each} matches a {other.each}"
+    partners, _ = _mean(max(total * counts.total / counts.matched, 1.0), other)
+    verb, each = ("matches", "") if counts.matched == 1 else ("match", " each")
+    return f"{_part(counts, one.many)} {verb} {partners}{each}; {_dropped(counts)}"
+
+
+def _many_to_many(join: Join, one: _Noun, other: _Noun) -> str:
+    if join.evidence is None:
+        return f"Many {one.many} may match many {other.many}"
+    repeat = "Values repeat on both sides, so joining repeats rows of both"
+    left, right, mean = join.left_counts, join.right_counts, join.matches or 0.0
+    if left is None or right is None:
+        to_right, per = _mean(mean, other)
+        return f"{repeat}: {to_right} per {one.each if per == 1 else f'{per:,} {one.many}'}"
+    rows = join.evidence.rows or round(mean * left.total)
+    # Three digits say enough of a number that may be greater than that of either table.
+    result = f"{rows:,} rows" if rows < _EXACT else f"{about(rows)} rows"
+    return f"{repeat}: {left.total:,} {one.many} and {right.total:,} {other.many} give {result}"
+
+
+def _part(counts: RowCounts, noun: str) -> str:
+    """Return the part of a table's rows with a partner, as in `200 of 1,200 deals (17%)`."""
+    share = percent(counts.matched_share or 0.0)
     if counts.total >= _MANY:
-        return f"{percent(count / counts.total)} of the {noun} have"
-    return f"{count:,} of {counts.total:,} {noun} {'has' if count == 1 else 'have'}"
+        return f"{share} of the {noun}"
+    return f"{counts.matched:,} of {counts.total:,} {noun} ({share})"
 
 
-def _some(count: int, counts: RowCounts) -> str:
-    if counts.total >= _MANY:
-        return f"{percent(count / counts.total)} have"
-    return f"{count:,} {'has' if count == 1 else 'have'}"
-
-
-def _mean(value: float, noun: _Noun) -> str:
-    return f"{_short(value)} {noun.many} on average"
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= _MOST_SHOWN else f"{value:.3g}"
+def _dropped(counts: RowCounts) -> str:
+    """Say why an inner join drops rows, with the number of rows."""
+    reasons = {
+        "without a value": counts.without_value,
+        "whose value has no match": counts.unmatched or 0,
+    }
+    many = counts.total >= _MANY
+    told = (
+        f"{percent(count / counts.total) if many else f'{count:,}'} {why}"
+        for why, count in reasons.items()
+        if count
+    )
+    return f"an inner join drops {join_with_and([*told])}"
 
 
 def _noun_of(title: str) -> _Noun:
     """Derive what a row is called from the table's name, if that is a plain plural."""
-    name = _EXTENSION.sub("", title)
+    name = without_extension(title)
     if not _PLURAL.fullmatch(name) or _NOT_PLURAL.search(name):
         return _Noun(f"row of {name}", f"rows of {name}")
     spaced = re.sub("([a-z])([A-Z])", r"\1 \2", name)
@@ -353,10 +366,20 @@ _HEADERS = (
     "role",
     "joinability",
     "shared values",
-    "containment",
-    "rows with partner",
+    "with a partner",
     "cardinality",
+    "note",
 )
+
+_Rename = Callable[[ColumnId], ColumnId]
+
+
+def short_columns(joins: Sequence[Join | CrosswalkJoin]) -> _Rename:
+    """Return a function that gives tables the shortest names that tell them apart, for people."""
+    known = {end.table for join in joins for pair in join.pairs for end in pair}
+    known |= {join.via[0].table for join in joins if isinstance(join, Join) and join.via}
+    names = short_names(known)
+    return lambda column: replace(column, table=replace(column.table, name=names[column.table]))
 
 
 def list_best_joins(
@@ -364,22 +387,35 @@ def list_best_joins(
     crosswalks: Sequence[CrosswalkJoin] = (),
     named: Sequence[Join] = (),
     derived: Mapping[str, int] | None = None,
+    *,
+    width: int | None = None,
 ) -> str:
-    """List the best joins as a text table.
+    """List the best joins as a text table, which fits a terminal of a `width` if possible.
 
     `derived` counts the joins that are not listed, by the reason.
     """
-    rows = [*map(_row, joins[:_MAX_JOINS])]
+    rename = short_columns([*joins, *crosswalks, *named])
+    rows = [_row(rename_columns(join, rename)) for join in joins[:_MAX_JOINS]]
     none = "No join was verified on data." if named else "No joins found."
     lines = [
         f"{number_of(len(joins), 'join')} found, best first:" if joins else none,
-        tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
+        _tabulate(rows, width) if rows else "",
         *_count_more(joins),
         *_count_derived(derived or {}),
-        *_list_crosswalks(crosswalks, joins),
-        *_list_named(named),
+        *_list_crosswalks(crosswalks, joins, rename),
+        *_list_named([rename_columns(join, rename) for join in named]),
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _tabulate(rows: Sequence[tuple[str, ...]], width: int | None) -> str:
+    headers, end = _HEADERS, None if any(row[-1] for row in rows) else -1
+    table = tabulate([row[:end] for row in rows], headers=headers[:end], disable_numparse=True)
+    if width is None or max(map(len, table.splitlines())) <= width:
+        return table
+    # The names take most of the width.
+    stacked = [(f"{one}\n= {other}", *rest) for one, other, *rest in (row[:end] for row in rows)]
+    return tabulate(stacked, headers=("join", *headers[2:end]), disable_numparse=True)
 
 
 def shown_first(
@@ -392,31 +428,29 @@ def shown_first(
 
 def _row(join: Join) -> tuple[str, ...]:
     """Format a join as a row of the report's table, with the referring column first."""
-    evidence = join.directed.measured
+    seen = join.directed
     return (
         *_sides(join.directed_pairs),
-        join.role.value,
+        role_in_words(join),
         f"{join.joinability:.2f}",
-        _shared(evidence),
-        f"{evidence.left_containment:.0%} / {evidence.right_containment:.0%}",
-        _matched(evidence),
-        evidence.cardinality.words,
+        f"{seen.measured.shared:,}",
+        _with_partner(seen.measured),
+        seen.measured.cardinality.words,
+        note_in_words(seen),
     )
 
 
-def _shared(evidence: Evidence) -> str:
-    words = f"{evidence.shared} {evidence.compared_as}".rstrip()
-    return f"{words} without {evidence.placeholders}" if evidence.placeholders else words
-
-
-def _matched(evidence: Evidence) -> str:
-    """Return the share of each table's rows that have a partner; empty if unknown."""
+def _with_partner(evidence: Evidence) -> str:
+    """Return the share of each side's rows that have a partner, or else of its values."""
     shares = [
-        percent(counts.matched_share)
+        counts.matched_share
         for counts in (evidence.left_counts, evidence.right_counts)
         if counts and counts.matched_share is not None
     ]
-    return " / ".join(shares)
+    if len(shares) == 2:  # noqa: PLR2004 (both sides)
+        return f"{percent(shares[0])} / {percent(shares[1])} of rows"
+    left, right = evidence.left_containment, evidence.right_containment
+    return f"{percent(left)} / {percent(right)} of values"
 
 
 def _sides(pairs: JoinedColumns) -> Iterator[str]:
@@ -434,7 +468,9 @@ def _count_derived(derived: Mapping[str, int]) -> Iterator[str]:
     yield "`--all`, or in a recipe `model.ranking.list_all: true`, lists them, too."
 
 
-def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join]) -> Iterator[str]:
+def _list_crosswalks(
+    crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join], rename: _Rename
+) -> Iterator[str]:
     if not crosswalks:
         return
     noun = "pair of columns joins" if len(crosswalks) == 1 else "pairs of columns join"
@@ -445,7 +481,7 @@ def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join])
         f"({further} besides the joins above):"
     )
     for crosswalk in crosswalks[:_MAX_JOINS]:
-        steps = " and ".join(f"{left} = {right}" for left, right in crosswalk.pairs)
+        steps = " and ".join(f"{rename(left)} = {rename(right)}" for left, right in crosswalk.pairs)
         yield visible(f"{steps} ({crosswalk.joinability:.2f})")
     yield from _count_more(crosswalks)
 
@@ -456,10 +492,11 @@ def _list_named(joins: Sequence[Join]) -> Iterator[str]:
     noun = "foreign key has" if len(declared) == 1 else "foreign keys have"
     yield from _list_unverified(declared, f"{noun} no values to compare yet", DECLARED)
     noun = "join is" if len(others) == 1 else "joins are"
-    yield from _list_unverified(others, f"{noun} suggested by names, and not verified on data", "")
+    what = f"{noun} suggested by names, and not verified on data"
+    yield from _list_unverified(others, what)
 
 
-def _list_unverified(joins: Sequence[Join], what: str, mark: str) -> Iterator[str]:
+def _list_unverified(joins: Sequence[Join], what: str, mark: str = "") -> Iterator[str]:
     if not joins:
         return
     yield f"\n{len(joins)} {what}:"

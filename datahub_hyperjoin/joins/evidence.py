@@ -114,6 +114,11 @@ class Evidence:
     right_counts: RowCounts | None = None
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """The `placeholders`, one by one."""
+        return tuple(filter(None, self.placeholders.split(", ")))
+
+    @property
     def containment(self) -> float:
         """The greater of `left_containment` and `right_containment`."""
         return max(self.left_containment, self.right_containment)

@@ -1,6 +1,6 @@
 """Joins, suggestions, and the SQL of joins."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import inf
@@ -366,9 +366,7 @@ class Join:
         >>> join.arrows, join.reversed.arrows
         ('orders.customer → customers.id', 'customers.id ← orders.customer')
         """
-        if self.referenced is None:
-            return visible(self.condition)
-        arrow = "→" if self.referenced == self.right else "←"
+        arrow = "=" if self.referenced is None else "→" if self.referenced == self.right else "←"
         return visible(" and ".join(f"{left} {arrow} {right}" for left, right in self.pairs))
 
     @property
@@ -467,6 +465,22 @@ def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
 
 FILE_DIALECT = "duckdb"
 """The SQL dialect of statements that read files on this machine."""
+
+
+def rename_columns(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
+    """Return a copy of a join, with renamed columns."""
+    return replace(
+        join,
+        left=name(join.left),
+        right=name(join.right),
+        referenced=name(join.referenced) if join.referenced else None,
+        further=tuple((name(left), name(right)) for left, right in join.further),
+        via=(name(join.via[0]), name(join.via[1])) if join.via else None,
+    )
+
+
+ROW_LIMIT = 100
+"""Number of rows that the statement of a join returns at most, for people to look at."""
 
 JoinedColumns = tuple[Pair, ...]
 """The columns of a join (`Join.pairs`), which identify its statement within a run."""

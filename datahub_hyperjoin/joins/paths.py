@@ -1,7 +1,7 @@
 """Find the best path of joins between two tables, with as few repeated rows as possible."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -9,7 +9,7 @@ from typing_extensions import assert_never
 
 from datahub_hyperjoin.joins.describe import describe_grain, join_in_brief
 from datahub_hyperjoin.joins.errors import NoPathError
-from datahub_hyperjoin.joins.join import Join, Role, best_first
+from datahub_hyperjoin.joins.join import Join, Role, best_first, rename_columns
 from datahub_hyperjoin.joins.safety import (
     STRENGTH_DIGITS,
     count_grain_losses,
@@ -79,6 +79,25 @@ class JoinPath:
 
     def __repr__(self) -> str:
         return f"<JoinPath: {', '.join(join.arrows for join in self.joins)}>"
+
+    @property
+    def all_joins(self) -> tuple[Join, ...]:
+        """All joins that the path names, also those that it does not use."""
+        own = (join for step in self.steps for join in (step.join, *step.alternatives))
+        return (*own, *self.direct, *(join for rival in self.rivals for join in rival.all_joins))
+
+    def renamed(self, name: Callable[[ColumnId], ColumnId]) -> "JoinPath":
+        """Return the path with renamed columns."""
+
+        def each(joins: Sequence[Join]) -> tuple[Join, ...]:
+            return tuple(rename_columns(join, name) for join in joins)
+
+        steps = (each([it.join, *it.alternatives]) for it in self.steps)
+        return JoinPath(
+            steps=tuple(Step(join=join, alternatives=tuple(others)) for join, *others in steps),
+            direct=each(self.direct),
+            rivals=tuple(rival.renamed(name) for rival in self.rivals),
+        )
 
     @property
     def joins(self) -> tuple[Join, ...]:

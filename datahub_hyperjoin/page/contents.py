@@ -18,14 +18,19 @@ from datahub_hyperjoin.joins import (
     Suggestion,
     Verdict,
 )
-from datahub_hyperjoin.joins.describe import describe_rows, list_notes
+from datahub_hyperjoin.joins.describe import (
+    describe_rows,
+    list_notes,
+    note_in_words,
+    result_in_words,
+)
 from datahub_hyperjoin.metadata.relationships import catalog_join
 from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.sql.write import write_anti_join
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile, labels
 
 MOST_JOINS = 20_000
 """Maximum number of joins that a page shows."""
@@ -106,8 +111,8 @@ class Contents:
     unless the recipe allows values on the page."""
 
     compared: Mapping[int, str]
-    """The form in which values were compared, such as `countries`, by the number of the join. It is
-    missing for values compared as written and for joins through a crosswalk."""
+    """How values were compared, as in `compared as countries`, by the number of the join. It is
+    missing if all were compared as written, and for joins through a crosswalk."""
 
     crosswalks: Mapping[int, tuple[str, str, str, str, str]]
     """For each join through a crosswalk, by its number: the crosswalk's title, its columns for the
@@ -234,8 +239,9 @@ def collect(
     ends = [end for each in shown for end in (each.join.left, each.join.right)]
     publishers = _number_publishers(tables, ends)
     numbers = {table: number for number, table in enumerate(tables)}
+    called = labels(titles)
     places = {column: number for number, column in enumerate(columns)}
-    compared = {at: join.compared_as for at, join in enumerate(known) if join.compared_as}
+    compared = {at: words for at, join in enumerate(known) if (words := note_in_words(join))}
     return Contents(
         publishers=tuple(publishers),
         tables=tuple(
@@ -244,7 +250,7 @@ def collect(
         ),
         columns=tuple((numbers[one.table], one.path, *facts) for one, facts in columns.items()),
         joins=tuple(each.row(places) for each in shown),
-        sentences=tuple(_describe_both(join, titles) for join in known),
+        sentences=tuple(_describe_both(join, called) for join in known),
         matched=_count_matched(known),
         anti_joins={
             at: sql
@@ -256,7 +262,7 @@ def collect(
         translations=translate(
             {at: each.statement for at, each in enumerate(shown)},
             {at: each.steps for at, each in enumerate(shown) if each.join.via},
-            differing=compared,
+            differing={at for at, join in enumerate(known) if join.compared_as},
         ),
         exports=choose_exports(known),
         compared=compared,
@@ -300,7 +306,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         tables={each.table.id: (each.rows, len(each.columns)) for each in readable},
         titles={profile.table.id: profile.table.title for profile in profiles},
         columns={one: _facts(column_profiles[one], is_key=one in is_key) for one in columns},
-        note=_note,
+        note=result_in_words,
     )
     alone = {(join.left, join.right) for join in lone}
     return replace(
@@ -391,17 +397,6 @@ def _ends(join: Join) -> tuple[str, str]:
     """Return the referring and the referenced columns of a join as text."""
     referring, referenced = zip(*join.directed_pairs, strict=True)
     return " and ".join(map(str, referring)), " and ".join(map(str, referenced))
-
-
-def _note(statement: Statement) -> str:
-    """Describe the SQL of a join; without SQL, give the reason."""
-    if not statement.sql:
-        return statement.reason
-    compared = f", comparing values as {statement.compared}" if statement.compared else ""
-    if not statement.was_run:
-        return f"not run{compared}"
-    noun = "row" if statement.rows == 1 else "rows"
-    return f"{statement.rows:,} {noun} when it was run without its limit{compared}"
 
 
 _FILE_PLATFORMS = {"abs", "file", "gcs", "hdfs", "s3"}

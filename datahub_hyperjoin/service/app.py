@@ -43,6 +43,7 @@ from datahub_hyperjoin.joins.describe import (
     decision_in_words,
     describe_grain,
     join_in_brief,
+    rows_in_words,
 )
 from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.joins.paths import Step
@@ -178,8 +179,8 @@ def _describe_path(graph: DataHubGraph, start: str, end: str) -> dict[str, objec
 
 def _describe(step: Step) -> dict[str, object]:
     """Describe one join of a path, and the other references that would give other rows."""
-    factor, (left, right) = step.multiplies_by, step.join.tables
-    rows = "" if factor is None else f"on average, a row of {left} matches {factor:.3g} of {right}"
+    left, right = step.join.tables
+    rows = rows_in_words(step.join, f" of {left}", f" of {right}")
     facts = (rows, comparison_in_words(step.join), decision_in_words(step.join))
     return {
         "join": step.join.arrows,

@@ -131,13 +131,15 @@ class LakeInSql:
         samples = " ".join(chain.from_iterable(each.sample for each in known))
         return _ENTITIES.union(findall(ENTITY, samples.lower()))
 
-    def missing(self, column: ColumnId, other: ColumnId, named: str) -> tuple[exp.Expr, ...]:
+    def missing(
+        self, column: ColumnId, other: ColumnId, named: Collection[str]
+    ) -> tuple[exp.Expr, ...]:
         """Return those of the `named` values that stand for a missing key in a column."""
         profile, beside = self.columns.get(column), self.columns.get(other)
         if profile is None or beside is None:
             return ()
         shared = sorted({*profile.markers} & {*beside.markers})
-        texts = [text for text in (*profile.placeholders, *shared) if text in named.split(", ")]
+        texts = [text for text in (*profile.placeholders, *shared) if text in named]
         if profile.type not in NUMBERS:
             return tuple(map(exp.Literal.string, texts))
         # A column of numbers can hold `nan`, but no other word.
@@ -263,7 +265,7 @@ def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Joi
     characters = lake.characters(chain.from_iterable(ends))
     if form is ValueForm.MARKUP:
         characters |= lake.entities(chain.from_iterable(ends))
-    named = join.measured.placeholders
+    named = join.measured.missing
     missing = tuple(
         (lake.missing(first, second, named), lake.missing(second, first, named))
         for first, second in ends

@@ -7,10 +7,10 @@ from itertools import count
 
 from sqlglot import Dialect, exp
 
-from datahub_hyperjoin.joins import FILE_DIALECT, Cardinality, Join, Statement
+from datahub_hyperjoin.joins import FILE_DIALECT, ROW_LIMIT, Cardinality, Join, Statement
 from datahub_hyperjoin.names import escape_for_quotes
 from datahub_hyperjoin.sql.dialects import write_sql
-from datahub_hyperjoin.sql.write import ROW_LIMIT, parse_statement
+from datahub_hyperjoin.sql.write import parse_statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 _NO_SQL = "values must be converted, or the tables are in several systems"

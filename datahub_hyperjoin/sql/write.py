@@ -12,13 +12,18 @@ from sqlglot.errors import SqlglotError
 
 from datahub_hyperjoin.cell_parts import BRACKETS, QUOTES, CellParts, PartKind
 from datahub_hyperjoin.form_parts import ACCENTED, SEPARATORS, without_accents
-from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin, Join, Statement, reference
+from datahub_hyperjoin.joins import (
+    ROW_LIMIT,
+    Cardinality,
+    CrosswalkJoin,
+    Join,
+    Statement,
+    reference,
+)
 from datahub_hyperjoin.normal_form import plain_spelling
 from datahub_hyperjoin.sql.dialects import SqlDialect, write_sql
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.value_forms import Notation, ValueForm
-
-ROW_LIMIT = 100
 
 _WIDE = frozenset(map(chr, range(0xFF01, 0xFF5F)))
 """The characters of ASCII in full width."""

@@ -328,11 +328,10 @@ def _count_tables(joins: Iterable[Join], profiles: _Profiles) -> dict[TableId, i
         for column, evidence in _sides(join):
             profile, filled = profiles[column], _filled(evidence)
             sampled = profile.rows - profile.nulls
-            if evidence.placeholders:
+            if evidence.missing:
                 # The profile counts markers as values, and the evidence does not.
-                left_out = evidence.placeholders.split(", ")
                 marked = zip(profile.markers, profile.marker_counts, strict=True)
-                sampled -= sum(count for text, count in marked if text in left_out)
+                sampled -= sum(count for text, count in marked if text in evidence.missing)
             if filled and sampled:
                 total = round(profile.rows * filled / sampled)
                 # The more values a sample has, the better the estimate.

@@ -35,6 +35,7 @@ from datahub_hyperjoin.model.signals.names import meaningful_words
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.value_forms import VALUE_FORMS
+from datahub_hyperjoin.wording import percent
 
 # Not all columns with the same values do: counters all hold 1 to 10, and yes and no answer any
 # question.
@@ -397,7 +398,7 @@ class _Decisions:
         selectivity = kept / evidence.rows if evidence.rows else 0.0
         if evidence.cardinality is not Cardinality.MANY_MANY or selectivity <= _MAX_SELECTIVITY:
             return ""
-        share = f"its values match in {selectivity:.0%} of all pairs of rows"
+        share = f"its values match in {percent(selectivity)} of all pairs of rows"
         if evidence.shared <= _FEW_VALUES:
             return f"{share}, and are only {evidence.shared}"
         other = self._find_other_holder(left, right)

@@ -58,8 +58,8 @@ def test_a_safe_path_is_told_with_its_grain_and_sql() -> None:
             {
                 "join": "a.key → b.key",
                 "cardinality": "many-to-one: each row of a matches at most one row of b",
-                "rows": "50.0% of the rows of a with a value match; on average, 2 rows of a match "
-                "a row of b",
+                "rows": "50% of the rows of a with a value match; each row of b matches "
+                "about 2 rows of a",
                 "decided": "suggested with joinability 0.90; nobody decided",
             },
             {

@@ -20,10 +20,9 @@ from datahub_hyperjoin.emit.properties import (
     partners,
     read_partners,
 )
-from datahub_hyperjoin.emit.publication import labels
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Verdict
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId, labels
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
@@ -92,29 +91,29 @@ def test_tables_of_one_title_in_one_folder_have_their_full_names() -> None:
 
 def test_a_column_shows_urns_labels_and_the_best_score(read: Read) -> None:
     joined = [
-        Partner(column=DEST, score=0.781, relation="one to many", share="96 % of values"),
+        Partner(column=DEST, score=0.781, relation="one to many", share="96% of values"),
         Partner(column=ORIGIN, score=0.934),
-        Partner(column=SEASON, score=0.9996, relation="same domain", share="8 % of values"),
+        Partner(column=SEASON, score=0.9996, relation="same domain", share="8% of values"),
     ]
     flights = f"/dataset/{quote(dataset_urn(FLIGHTS), safe='')}/Columns?schemaFilter="
     assert read(emit_column(FAA, joined, NAMES, "io.lake")) == {
         "joinableWith": [column_urn(DEST), column_urn(ORIGIN), column_urn(SEASON)],
         "joinSuggestions": [
-            "dest · flights (0.78, 96 % of values, one to many)",
+            "dest · flights (0.78, 96% of values, one to many)",
             "origin · flights (0.93)",
-            "season · flights (8 % of values, same domain)",
+            "season · flights (8% of values, same domain)",
         ],
         "joinLinks": [
-            f"[dest · flights]({flights}dest) · 0.78, 96 % of values, one to many",
+            f"[dest · flights]({flights}dest) · 0.78, 96% of values, one to many",
             f"[origin · flights]({flights}origin) · 0.93",
-            f"[season · flights]({flights}season) · 8 % of values, same domain",
+            f"[season · flights]({flights}season) · 8% of values, same domain",
         ],
         "bestJoinScore": [1.0],
     }
 
 
 @pytest.mark.parametrize("path", ["dest", "fare (usd)", "a (0.50, x)"])
-@pytest.mark.parametrize("share", ["", "100 % of values"])
+@pytest.mark.parametrize("share", ["", "100% of values"])
 @pytest.mark.parametrize(
     "relation", ["many to one, not verified on data", "through a (b).csv, in two steps", "same key"]
 )
@@ -140,7 +139,7 @@ def test_links_have_a_name_without_dots(describe: Describe) -> None:
 
 @pytest.mark.parametrize(
     ("left", "right", "words"),
-    [(1.0, 0.999, ("100", "99")), (0.29, 0.001, ("29", "1")), (0.96, 0.5, ("96", "50"))],
+    [(1.0, 0.999, ("100%", ">99%")), (0.29, 0.001, ("29%", "<1%")), (0.96, 0.5, ("96%", "50%"))],
 )
 def test_each_column_says_how_many_of_its_values_the_partner_has(
     left: float, right: float, words: tuple[str, str], make_join: MakeJoin
@@ -149,9 +148,7 @@ def test_each_column_says_how_many_of_its_values_the_partner_has(
     first, second = (left, right) if (join.left, join.right) == (ORIGIN, FAA) else (right, left)
     evidence = replace(join.measured, left_containment=first, right_containment=second)
     found = partners([replace(join, evidence=evidence)])
-    assert [found[ORIGIN][0].share, found[FAA][0].share] == [
-        f"{word} % of values" for word in words
-    ]
+    assert [found[ORIGIN][0].share, found[FAA][0].share] == [f"{word} of values" for word in words]
 
 
 RELATIONS = {
@@ -254,7 +251,7 @@ def test_a_dataset_links_to_what_it_joins_with(make_join: MakeJoin, read: Read) 
         "faa has the same domain as [dest · flights](/dataset/urn%3Ali%3Adataset"
     )
     assert "/Columns?schemaFilter=dest) · 0.93, " in line
-    assert line.endswith(" % of values")
+    assert line.endswith("% of values")
     address = line.split("(")[1].split("/Columns")[0]
     assert unquote(address) == f"/dataset/{dataset_urn(FLIGHTS)}"
 

@@ -91,8 +91,8 @@ def test_a_query_in_two_steps_names_three_tables_and_four_columns(evidence: Evid
         "flights joined with airlines through codes on carrier = iata and name = carrier"
     )
     assert about.statement.value == "SELECT 1"
-    assert "80.0% of the distinct values in a reach b through c" in str(about.description)
-    assert "100.0% of those in b reach a" in str(about.description)
+    assert "80% of the distinct values in a reach b through c" in str(about.description)
+    assert "100% of those in b reach a" in str(about.description)
     assert [subject.entity for subject in subjects.subjects] == [
         *map(dataset_urn, (FLIGHTS, codes, AIRLINES)),
         *map(column_urn, (CARRIER, bridge.right_via, bridge.left_via, AIRLINE)),
@@ -131,19 +131,18 @@ def test_the_title_says_what_refers_to_what(
 def test_the_evidence_is_told_as_the_statement_names_the_tables(make_join: MakeJoin) -> None:
     join = make_join(AIRLINE, CARRIER, 0.93)
     refers = (
-        "80.0% of the distinct values in a also occur in b, and 100.0% of those in b also occur in "
-        "a. Each row of a with a value has one row of b. Each row of b has 21,048 rows of a on "
-        "average."
+        "many-to-one. Each row of a with a value matches one row of b. Each row of b matches about "
+        "21,000 rows of a. Both sides share 16 distinct values: 80% of those in a, and 100% of "
+        "those in b."
     )
     assert refers in str(properties(join).description)
     counts = RowCounts(total=400_000, filled=336_776, matched=336_776)
     counted = replace(join, evidence=replace(join.measured, right_counts=counts))
-    assert "336,776 of 400,000 rows of a have one row of b; 63,224 have no value." in str(
-        properties(counted).description
-    )
+    told = "336,776 of 400,000 rows of a (84%) match one row of b; an inner join drops 63,224 "
+    assert f"{told}without a value." in str(properties(counted).description)
     # The left table comes first in a statement about many and many.
     many = replace(join, evidence=replace(join.measured, cardinality=Cardinality.MANY_MANY))
-    assert "100.0% of the distinct values in a also occur in b, and 80.0% of those in b" in str(
+    assert "share 16 distinct values: 100% of those in a, and 80% of those in b." in str(
         properties(many).description
     )
 
@@ -152,19 +151,19 @@ def test_a_query_says_what_its_statement_did(make_join: MakeJoin) -> None:
     join = make_join(AIRLINE, CARRIER, 0.93)
     plain = properties(join)
     assert plain.statement.value == "SELECT 1"
-    run = "When the statement was run without its limit, it returned 336776 rows."
+    run = "The statement has 336,776 rows when tested; it shows 100"
     where = "Run it in DuckDB where these files can be opened."
-    assert str(plain.description).endswith(f"{run} {where}")
+    assert str(plain.description).endswith(f"{run}. {where}")
     normalised = replace(STATEMENT, compared="numbers without leading zeros")
     aspect = emit(join, normalised)[0].get_aspect_of_type(QueryPropertiesClass)
     assert aspect
     assert str(aspect.description).endswith(
-        f"{run} It compares values as numbers without leading zeros. {where}"
+        f"{run} and compares values as numbers without leading zeros. {where}"
     )
     in_database = emit(join, replace(STATEMENT, dialect="postgres", rows=1))[0]
     aspect = in_database.get_aspect_of_type(QueryPropertiesClass)
     assert aspect
-    assert str(aspect.description).endswith("it returned 1 row.")
+    assert str(aspect.description).endswith("The statement has 1 row when tested.")
 
 
 def test_a_key_of_several_columns_is_named_and_listed_whole(make_join: MakeJoin) -> None:

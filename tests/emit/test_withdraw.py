@@ -134,7 +134,7 @@ def test_too_much_at_once_is_taken_for_a_mistake(mistaken: Outcome) -> None:
         "Nothing withdrawn: Too many joins have disappeared since the last run. If that is "
         "correct, raise `stateful_ingestion.fail_safe_threshold`: 7 of the 8 columns, datasets, "
         "queries, documents and lineage edges that the last run wrote have no join now (88%); the "
-        "threshold is 75 %"
+        "threshold is 75%"
     )
 
 

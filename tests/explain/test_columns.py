@@ -16,7 +16,9 @@ PARKS, TEAMS, OTHER_TEAMS = (
 TABLES = profiles(PARKS, TEAMS, OTHER_TEAMS)
 
 
-@pytest.mark.parametrize("name", ["lahman/Parks.csv.id", "Parks.id", "Parks.csv.id"])
+@pytest.mark.parametrize(
+    "name", ["lahman/Parks.csv.id", "lahman/Parks.id", "Parks.id", "Parks.csv.id"]
+)
 def test_a_column_is_found_by_its_name_its_title_and_the_end_of_its_name(name: str) -> None:
     assert find_profile(name, TABLES).id == PARKS
 
@@ -29,6 +31,13 @@ def test_a_column_is_found_by_its_name_its_title_and_the_end_of_its_name(name: s
             (
                 "'Teams.id' fits lahman/Teams.csv.id, retro/Teams.csv.id. Write more of the "
                 "table's name, so that it fits one column"
+            ),
+        ),
+        (
+            "lake/lahman/Teams.id",
+            (
+                "no table that was read has the column 'lake/lahman/Teams.id'. Did you mean "
+                "lahman/Teams.csv.id?"
             ),
         ),
         (

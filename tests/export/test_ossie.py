@@ -67,7 +67,7 @@ def test_relationships_lead_from_many_to_one_with_their_evidence(
     payer = relationships["orders_payer_to_customers"]
     (extension,) = payer["custom_extensions"]
     assert json.loads(extension["data"])["containment"] == 0.97
-    assert "97.0 % of the values match" in payer["ai_context"]["instructions"]
+    assert "97% of the values match" in payer["ai_context"]["instructions"]
     assert payer["ai_context"]["instructions"].endswith(
         "Call customers customers_payer in it. Use a left join: rows without a match may exist."
     )

@@ -7,9 +7,10 @@ from datahub.metadata.schema_classes import DatasetPropertiesClass, StatusClass
 
 from datahub_hyperjoin.graphql import find_dataset, find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.find import choose_dataset
+from datahub_hyperjoin.graphql.find import choose_dataset, choose_join
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
+from lakes.chains import changed, join
 from lakes.shop import Shop, table
 
 ORDERS = dataset_urn(table("orders"))
@@ -62,6 +63,38 @@ def test_a_join_is_found_by_the_last_parts_of_its_tables(shop: Shop, name: str) 
     shop.suggest("refunds.order", "orders.id", 0.7)
     shop.suggest("back_orders.customer", "customers.id", 0.7)
     assert find_join(shop.graph, name).urn == urn
+
+
+FILES = [TableId("file", f"lake/{name}.csv") for name in ("a/days", "b/days", "b/towns")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "b/days.town = towns.id",
+        "b/days.csv.town = b/towns.csv.id",
+        "lake/b/towns.id = lake/b/days.town",
+    ],
+)
+def test_a_join_of_files_is_found_without_their_extensions(name: str) -> None:
+    joins = [
+        changed(
+            join("days", "towns", 0.9),
+            urn=days.name,
+            pairs=((ColumnId(days, "town"), ColumnId(FILES[2], "id")),),
+        )
+        for days in FILES[:2]
+    ]
+    assert choose_join(name, joins).left.table == FILES[1]
+    with pytest.raises(UnknownNameError, match=r"^2 joins have the name"):
+        choose_join("days.town = towns.id", joins)
+
+
+def test_a_file_is_found_without_its_extension() -> None:
+    named = [(dataset_urn(each), "") for each in FILES]
+    assert choose_dataset("b/days", named) == dataset_urn(FILES[1])
+    with pytest.raises(UnknownNameError, match=r"^2 datasets have the name 'days'"):
+        choose_dataset("days", named)
 
 
 def test_a_column_alone_names_no_join(shop: Shop) -> None:

@@ -145,8 +145,8 @@ def test_a_path_that_pairs_all_rows_of_a_person_is_not_guessed() -> None:
         "no safe path is known between 'drug_exposure' and 'visit_occurrence': the best one by way "
         "of 'person' does not follow keys, so it may pair rows that have nothing to do with each "
         "other. The tables are joined directly by drug_exposure.person_id = visit_occurrence.key "
-        "(0.99, sibling, 13 rows per row). Add `--many-to-many` to see it, or accept a join that "
-        "leads to a key"
+        "(0.99, sibling, about 13 rows per row). Add `--many-to-many` to see it, or accept a join "
+        "that leads to a key"
     )
     with pytest.raises(NoPathError, match=f"^{re.escape(expected)}$"):
         find(SIBLING, *PERSONS, start="drug_exposure", end="visit_occurrence")

@@ -4,7 +4,7 @@ import pytest
 
 from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts
 from datahub_hyperjoin.joins.describe import describe_rows
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId
 from lakes.chains import N_1, N_N, ONE_1, changed, join
 
 TITLES = ("deals.csv", "firms.csv")
@@ -16,12 +16,11 @@ def deals(
     filled: int,
     matched: int | None,
     *,
-    key: str = "firm",
     cardinality: Cardinality = N_1,
 ) -> Join:
-    """Make a join of deals with 40 firms, all of which have deals."""
-    made = join("deals", "firms", 0.9, key=key, cardinality=cardinality)
-    firms = RowCounts(total=40, filled=40, matched=None if matched is None else 40)
+    """Make a join of deals with 40 firms, which have deals if there are enough."""
+    made = join("deals", "firms", 0.9, key="firm", cardinality=cardinality)
+    firms = RowCounts(total=40, filled=40, matched=None if matched is None else min(matched, 40))
     return changed(
         made,
         left_fan_out=(matched or 0) / filled,
@@ -36,36 +35,38 @@ def deals(
     [
         (
             1200, 1000, 1000,
-            "1,000 of 1,200 deals have one firm; 200 have no value.",
-            "Each firm has 25 deals on average; 200 of 1,200 deals have no firm.",
+            ("1,000 of 1,200 deals (83%) match one firm; an inner join drops 200 without a "
+            "value."),
+            "Each firm matches about 25 deals.",
         ),
         (
             1200, 1001, 1000,
-            ("1,000 of 1,200 deals have one firm; 199 have no value and 1 has a value that no firm "
-            "has."),
-            "Each firm has 25 deals on average; 200 of 1,200 deals have no firm.",
+            ("1,000 of 1,200 deals (83%) match one firm; an inner join drops 199 without a value "
+            "and 1 whose value has no match."),
+            "Each firm matches about 25 deals.",
         ),
         (
             1200, 1200, 1000,
-            "1,000 of 1,200 deals have one firm; 200 have a value that no firm has.",
-            "Each firm has 25 deals on average; 200 of 1,200 deals have no firm.",
+            ("1,000 of 1,200 deals (83%) match one firm; an inner join drops 200 whose value has "
+            "no match."),
+            "Each firm matches about 25 deals.",
         ),
-        (1200, 1200, 1200, "Each deal has one firm.", "Each firm has 30 deals on average."),
-        (
-            80, 80, 0,
-            "No deal has one firm.",
-            "Each firm has 0 deals on average; 80 of 80 deals have no firm.",
-        ),
+        (1200, 1200, 1200, "Each deal matches one firm.", "Each firm matches about 30 deals."),
+        (40, 40, 40, "Each deal matches one firm.", "Each firm matches one deal."),
+        (42, 42, 42, "Each deal matches one firm.", "Each firm matches about 1.1 deals."),
+        (80, 80, 0, "No deal matches a firm.", "No firm matches a deal."),
         (
             80, 2, 1,
-            "1 of 80 deals has one firm; 78 have no value and 1 has a value that no firm has.",
-            "Each firm has 0.025 deals on average; 79 of 80 deals have no firm.",
+            ("1 of 80 deals (1%) matches one firm; an inner join drops 78 without a value and 1 "
+            "whose value has no match."),
+            ("1 of 40 firms (2%) matches one deal; an inner join drops 39 whose value has no "
+            "match."),
         ),
         (
             6_000_000, 5_000_000, 4_999_000,
-            ("83% of the deals have one firm; 17% have no value and <1% have a value that no firm "
-            "has."),
-            "Each firm has 124,975 deals on average; 17% of the deals have no firm.",
+            ("83% of the deals match one firm; an inner join drops 17% without a value and <1% "
+            "whose value has no match."),
+            "Each firm matches about 125,000 deals.",
         ),
     ],
 )  # fmt: skip
@@ -80,62 +81,64 @@ def test_rows_without_a_partner_are_counted_with_the_reason(
 def test_keys_without_referring_rows_are_counted() -> None:
     made = changed(deals(60, 60, 60), right_counts=RowCounts(total=40, filled=40, matched=30))
     assert describe_rows(made.reversed, TURNED) == (
-        "Each firm has 1.5 deals on average; 10 of 40 firms have none."
+        "30 of 40 firms (75%) match about 2 deals each; an inner join drops 10 whose value has no "
+        "match."
     )
 
 
-def test_the_means_of_a_join_that_repeats_rows_are_over_all_rows() -> None:
+def test_of_a_join_that_repeats_rows_the_result_is_told() -> None:
     made = deals(200, 100, None, cardinality=N_N)
     told = changed(made, left_fan_out=6.0, right_fan_out=15.0)
-    assert describe_rows(told, TITLES) == (
-        "Each deal matches 3 firms on average, and each firm 15 deals, so joining them multiplies "
-        "rows."
+    repeats = "Values repeat on both sides, so joining repeats rows of both"
+    assert describe_rows(told, TITLES) == f"{repeats}: 200 deals and 40 firms give 600 rows."
+    assert describe_rows(changed(told, rows=1_234_567), TITLES) == (
+        f"{repeats}: 200 deals and 40 firms give about 1,230,000 rows."
     )
+    uncounted = changed(told, left_counts=None, right_counts=None)
+    assert describe_rows(uncounted, TITLES) == f"{repeats}: about 6 firms per deal."
+    few = changed(uncounted, left_fan_out=0.0384)
+    assert describe_rows(few, TITLES) == f"{repeats}: about 3.8 firms per 100 deals."
+    fewer = changed(uncounted, left_fan_out=0.00384)
+    assert describe_rows(fewer, TITLES) == f"{repeats}: about 3.8 firms per 1,000 deals."
 
 
 def test_what_nobody_counted_is_not_told() -> None:
     plain = join("deals", "firms", 0.9, key="firm", fan_outs=(0.965, 3.25))
-    assert describe_rows(plain, TITLES) == "96% of the deals with a firm have one firm."
-    assert describe_rows(plain.reversed, TURNED) == (
-        "Each firm has 3.25 deals on average; 4% of the deals with a firm have no firm."
-    )
+    assert describe_rows(plain, TITLES) == "96% of the deals with a value match one firm."
+    assert describe_rows(plain.reversed, TURNED) == "Each firm matches about 3.2 deals."
+    few = changed(plain, right_fan_out=0.25)
+    assert describe_rows(few.reversed, TURNED) == "100 firms match about 25 deals."
     assert describe_rows(changed(plain, left_fan_out=1.0), TITLES) == (
-        "Each deal with a firm has one firm."
+        "Each deal with a value matches one firm."
     )
     unknown = join("deals", "firms", None, role=None)
-    assert describe_rows(unknown, TITLES) == "Each deal has at most one firm (by key)."
-    assert describe_rows(unknown.reversed, TURNED) == (
-        "Each firm has any number of deals (by key)."
-    )
+    assert describe_rows(unknown, TITLES) == "Each deal matches at most one firm."
+    assert describe_rows(unknown.reversed, TURNED) == "Each firm matches any number of deals."
     many = join("deals", "firms", None, role=None, cardinality=N_N)
-    assert describe_rows(many, TITLES) == (
-        "Many deals match many firms, so joining them multiplies rows."
+    assert describe_rows(many, TITLES) == "Many deals may match many firms."
+
+
+def test_a_table_that_joins_with_itself_is_named_once() -> None:
+    made = deals(9, 9, 9)
+    key = ColumnId(made.left.table, "id")
+    assert describe_rows(changed(made, pairs=((made.left, key),)), TITLES) == (
+        "Each deal matches one row of the same table."
     )
-
-
-def test_a_composite_key_names_the_columns_of_which_one_is_empty() -> None:
-    made = deals(100, 90, 90)
-    year = ColumnId(TableId("file", "deals"), "year"), ColumnId(TableId("file", "firms"), "year")
-    told = "90 of 100 deals have one firm; 10 have no value in firm or year."
-    assert describe_rows(changed(made, pairs=(*made.pairs, year)), TITLES) == told
-    without = told.replace(" in firm or year", "")
-    known = changed(made, pairs=(*made.pairs, year))
-    assert describe_rows(known, TITLES, columns=False) == without
 
 
 @pytest.mark.parametrize(
     ("title", "told"),
     [
-        ("sales_pipelines.csv.gz", "Each sales pipeline has one firm (by owner)."),
-        ("StatusCodes", "Each status code has one firm (by owner)."),
-        ("categories", "Each category has one firm (by owner)."),
-        ("addresses", "Each address has one firm (by owner)."),
-        ("series", "Each row of series has one firm (by owner)."),
-        ("t2024", "Each row of t2024 has one firm (by owner)."),
+        ("sales_pipelines.csv.gz", "Each sales pipeline matches one firm."),
+        ("StatusCodes", "Each status code matches one firm."),
+        ("categories", "Each category matches one firm."),
+        ("addresses", "Each address matches one firm."),
+        ("series", "Each row of series matches one firm."),
+        ("t2024", "Each row of t2024 matches one firm."),
     ],
 )
 def test_a_row_has_the_name_of_its_table(title: str, told: str) -> None:
-    assert describe_rows(deals(9, 9, 9, key="owner"), (title, "firms")) == told
+    assert describe_rows(deals(9, 9, 9), (title, "firms")) == told
 
 
 def test_one_to_one_tables_are_told_from_both_sides() -> None:
@@ -146,9 +149,9 @@ def test_one_to_one_tables_are_told_from_both_sides() -> None:
         right_counts=RowCounts(total=180, filled=180, matched=90),
     )
     assert describe_rows(counted, TITLES) == (
-        "90 of 110 deals have one firm (by key); 10 have no value and 10 have a value that no firm "
-        "has."
+        "90 of 110 deals (82%) match one firm; an inner join drops 10 without a value and 10 whose "
+        "value has no match."
     )
     assert describe_rows(counted.reversed, TURNED) == (
-        "90 of 180 firms have one deal (by key); 90 have a value that no deal has."
+        "90 of 180 firms (50%) match one deal; an inner join drops 90 whose value has no match."
     )

@@ -120,7 +120,7 @@ def test_the_sql_that_was_run_comes_first(browser: Tab, page: Path) -> None:
     tab.wait("document.querySelector('#cards .dialect select').options.length > 0")
     assert texts(tab, "#cards pre") == [RUN]
     assert texts(tab, "#cards .dialect option")[:2] == ["DuckDB, as written", "PostgreSQL"]
-    assert texts(tab, "#cards .sql > small") == ["5 rows when it was run without its limit"]
+    assert texts(tab, "#cards .sql > small") == ["5 rows when tested"]
 
 
 def test_another_dialect_is_a_translation_that_was_not_run(browser: Tab, page: Path) -> None:
@@ -134,8 +134,8 @@ def test_another_dialect_is_a_translation_that_was_not_run(browser: Tab, page: P
     assert texts(tab, "#cards .sql > small") == ["translated to MySQL or MariaDB, not run"]
     (note,) = texts(tab, "#cards [data-statement] p")
     assert note == (
-        "Not run: translated to MySQL or MariaDB from the SQL for DuckDB (5 rows when it was run "
-        "without its limit). Names of files have become names of tables."
+        "Not run: translated to MySQL or MariaDB from the SQL for DuckDB (5 rows when tested). "
+        "Names of files have become names of tables."
     )
     assert tab.run("location.hash") == "#dialect=mysql&table=shop%2Forders.csv"
     assert translation in exported(tab, "sql")

@@ -249,16 +249,14 @@ def sentences(tab: Tab, table: str) -> list[str]:
 def test_a_join_is_told_in_a_sentence(tab: Tab) -> None:
     (orders,) = sentences(tab, "orders")
     assert orders == (
-        "1,090 of 1,200 orders have one customer; 76 have no value and 34 have a value that no "
-        "customer has."
+        "1,090 of 1,200 orders (91%) match one customer; an inner join drops 76 without a value "
+        "and 34 whose value has no match."
     )
     assert sentences(tab, "customers")[0] == (
-        "Each customer has 12.3 orders on average; 10 of 100 customers have none; "
-        "110 of 1,200 orders have no customer."
+        "90 of 100 customers (90%) match about 14 orders each; an inner join drops 10 whose value "
+        "has no match."
     )
-    assert sentences(tab, "stores") == [
-        "20% of the stores with an owner have one customer (by owner)."
-    ]
+    assert sentences(tab, "stores") == ["20% of the stores with a value match one customer."]
 
 
 def test_the_bars_show_the_rows_with_a_partner(tab: Tab) -> None:
@@ -328,8 +326,7 @@ def test_the_shown_joins_are_exported(tab: Tab) -> None:
     }
     assert {name: row[name] for name in expected} == expected
     assert exported(tab, "sql") == (
-        "-- shop/customers.csv.id = shop/orders.csv.customer_id: "
-        f"5 rows when it was run without its limit\n{SQL};\n"
+        f"-- shop/customers.csv.id = shop/orders.csv.customer_id: 5 rows when tested\n{SQL};\n"
     )
     assert exported(tab, "mermaid") == (
         'erDiagram\n    orders }o--o| customers : "customer_id = id"\n'

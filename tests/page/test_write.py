@@ -69,7 +69,7 @@ def test_a_join_has_its_evidence_and_both_directions(page: str) -> None:
 def test_a_join_of_entities_names_their_kind(tmp_path: Path) -> None:
     coded = replace(join(FLIGHTS, PLANES), evidence=replace(EVIDENCE, compared_as="airports"))
     data = data_of(write(tmp_path / "page.html", [FLIGHTS, PLANES], [coded], []))
-    assert data["compared"] == {"0": "airports"}
+    assert data["compared"] == {"0": "compared as airports"}
     assert data["joins"][0][12] == "declared as the foreign key fk_plane; accepted by people"
 
 
@@ -97,7 +97,7 @@ def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps(
     )
     text = path.read_text(encoding="utf-8")
     data = data_of(text)
-    run = ["SELECT 2", "7 rows when it was run without its limit"]
+    run = ["SELECT 2", "7 rows when tested"]
     assert data["crosswalks"] == {"1": ["carriers", "iata", "name", *run]}
     assert data["statements"][1] == ["", ""]
     assert data["compared"] == {}
@@ -131,7 +131,7 @@ def test_a_join_has_the_sql_that_was_run_or_the_reason_why_there_is_none(tmp_pat
         ["", "no single database has both tables"],
         [
             "SELECT\n  a.*\nFROM `x`",
-            "1,234 rows when it was run without its limit, comparing values as numbers",
+            "1,234 rows when tested; it shows 100 and compares values as numbers",
         ],
     ]
 

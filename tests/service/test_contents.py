@@ -94,7 +94,7 @@ def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps()
         statements={"urn:1": Statement(sql="SELECT 2", dialect="mysql")},
     )
     assert found.statements == (("", ""),)
-    assert found.compared == {0: "countries"}  # as the page of a run says it
+    assert found.compared == {0: "compared as countries"}  # as the page of a run says it
     title, *paths, sql, _ = found.crosswalks[0]
     assert (title, paths, sql) == ("Regions", ["code", "name"], "SELECT 2")
 
@@ -102,7 +102,7 @@ def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps()
 def test_a_form_and_further_columns_are_listed() -> None:
     further = (column("orders.year"), column("customers.since"))
     join = changed(REFERENCE, compared_as="countries", pairs=(*REFERENCE.pairs, further))
-    assert contents(join).compared == {0: "countries"}
+    assert contents(join).compared == {0: "compared as countries"}
     assert contents(join).further == {0: (("year", "since"),)}
 
 

@@ -21,8 +21,8 @@ REFUSED = """\
 No safe path is known between 'shop.public.orders' and 'shop.public.refunds': the best one does \
 not follow keys, so it may pair rows that have nothing to do with each other.
 They join directly:
-shop.public.orders.note = shop.public.refunds.note (0.90, same domain, 4 rows per row)
-shop.public.orders.mail = shop.public.refunds.mail (0.80, same domain, 4 rows per row)
+shop.public.orders.note = shop.public.refunds.note (0.90, same domain, about 4 rows per row)
+shop.public.orders.mail = shop.public.refunds.mail (0.80, same domain, about 4 rows per row)
 Accept joins that are right, and look again.
 """
 Find = Callable[[str, str], list[list[str]]]
@@ -74,7 +74,7 @@ def test_the_direct_joins_are_listed_below_a_detour(find: Find) -> None:
     ]
     assert title == ["The first and the last table also join directly:"]
     assert direct == [
-        "shop.public.orders.zone = shop.public.regions.name (0.70, sibling, 4 rows per row)"
+        "shop.public.orders.zone = shop.public.regions.name (0.70, sibling, about 4 rows per row)"
     ]
 
 

@@ -32,7 +32,7 @@ def test_a_path_has_a_grain_and_steps(joined: Browser) -> None:
             {
                 "join": "shop.public.orders.customer → shop.public.customers.id",
                 "facts": [
-                    "on average, a row of shop.public.orders matches 1 of shop.public.customers",
+                    "100% of the rows of shop.public.orders with a value match",
                     "suggested with joinability 0.93; nobody decided",
                 ],
                 "choices": ["shop.public.orders.payer → shop.public.customers.id"],
@@ -40,7 +40,7 @@ def test_a_path_has_a_grain_and_steps(joined: Browser) -> None:
             {
                 "join": "shop.public.customers.region → shop.public.regions.id",
                 "facts": [
-                    "on average, a row of shop.public.customers matches 1 of shop.public.regions",
+                    "100% of the rows of shop.public.customers with a value match",
                     "suggested with joinability 0.80; nobody decided",
                 ],
                 "choices": [],
@@ -56,7 +56,7 @@ def test_a_path_between_columns_names_the_direct_joins(joined: Browser, shop: Sh
     answer = joined.client.get("/path", params={"start": "orders.payer", "end": "regions"})
     assert answer.json()["steps"][0]["join"].startswith("shop.public.orders.payer → ")
     assert answer.json()["direct"] == [
-        "shop.public.orders.payer = shop.public.regions.name (0.70, sibling, 4 rows per row)"
+        "shop.public.orders.payer = shop.public.regions.name (0.70, sibling, about 4 rows per row)"
     ]
 
 

@@ -61,7 +61,7 @@ def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -
             tab.wait(f"!!{ACCEPT}", framed=True)
             assert tab.run("document.title", framed=True) == "Joins of airlines.csv"
             sentence = tab.run("document.querySelector('.sentence').textContent", framed=True)
-            assert sentence.startswith("Each airline with a carrier has ")
+            assert sentence.startswith("Each airline with a value matches ")
             tab.run(f"{ACCEPT}.click()", framed=True)
             tab.wait(f"{ACCEPT}.textContent === 'Accepted' && !{UNDO}.hidden", framed=True)
             tab.run(f"{UNDO}.click()", framed=True)
