@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from datahub_hyperjoin.joins.describe import (
     result_in_words,
 )
 from datahub_hyperjoin.metadata.relationships import catalog_join
-from datahub_hyperjoin.model.domains import Domain, find_domains
+from datahub_hyperjoin.model.domains import Derivation, Domain, find_domains
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.page.translations import Translations, translate
@@ -139,6 +140,9 @@ class Contents:
     """The referring and the referenced columns of foreign keys that no values confirm."""
 
     left_out: int = 0
+
+    derived: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    """By the reason, the columns of the joins that follow from others."""
 
     copies: tuple[tuple[str, str], ...] = ()
     """The names of the tables that are copies, each with that of its original."""
@@ -290,6 +294,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     lone: Sequence[Join] = (),
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
+    derived: Mapping[Derivation, Sequence[Join]] = MappingProxyType({}),
     values: bool = False,
 ) -> Contents:
     """Collect what the page of a run shows; `write_page` has the meaning of the arguments."""
@@ -297,7 +302,8 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     every = [*joins, *lone]
     domains = find_domains(every, column_profiles)
     shown = _shown(every[:MOST_JOINS], suggestions, domains, statements)
-    ends = {end for each in shown for end in (each.join.left, each.join.right)}
+    related = chain(every[:MOST_JOINS], *derived.values())
+    ends = {end for join in related for end in (join.left, join.right)}
     columns, is_key = sorted({*keys, *ends}), {*keys}
     places = {column: number for number, column in enumerate(columns)}
     readable = sorted((it for it in profiles if not it.fault), key=lambda each: each.table.id)
@@ -325,8 +331,18 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         },
         declared=tuple(map(_ends, declared)),
         left_out=len(every) - len(shown),
+        derived=_number_derived(derived, places),
         copies=tuple((str(copy), str(original)) for copy, original in copies),
     )
+
+
+def _number_derived(
+    derived: Mapping[Derivation, Sequence[Join]], places: Mapping[ColumnId, int]
+) -> dict[str, tuple[tuple[int, int], ...]]:
+    return {
+        why.value: tuple((places[join.left], places[join.right]) for join in group[:MOST_JOINS])
+        for why, group in derived.items()
+    }
 
 
 def _facts(profile: ColumnProfile, *, is_key: bool) -> Record:

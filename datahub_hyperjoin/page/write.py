@@ -123,6 +123,7 @@ def write_page(
         lone=lone,
         statements=found.statements,
         contributions=found.contributions,
+        derived=found.derived,
         values=values,
     )
     follow = sum(found.derived_counts.values())

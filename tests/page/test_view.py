@@ -18,6 +18,7 @@ from browser.chromium import Tab
 from browser.pages import EVIDENCE, column, profiles, refers, undeclared, write_found
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts, Statement, Verdict
+from datahub_hyperjoin.model.domains import Derivation
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
@@ -161,10 +162,76 @@ def test_the_sides_of_a_join_have_different_names(browser: Tab, tmp_path: Path) 
         "[...one.querySelectorAll('.of')].map((side) => side.textContent).sort().join(', '))"
     )
     assert {*sides} == {
-        "values of east, values of west",
+        "values of east/roads, values of west/roads",
         "values of boss, values of id",
         "values of staff, values of towns",
     }
+
+
+def texts(tab: Tab) -> list[str]:
+    """Draw the picture once more, and return its labels."""
+    tab.wait("document.getElementById('canvas').dataset.settled === 'true'")
+    tab.run(
+        "globalThis.texts = new Set();"
+        "CanvasRenderingContext2D.prototype.fillText = (text) => texts.add(text);"
+        "document.getElementById('fit').click(); 0"
+    )
+    tab.wait("texts.size > 1")
+    return sorted(tab.run("[...texts]"))
+
+
+def test_tables_of_one_name_are_told_apart_by_their_folders(browser: Tab, tmp_path: Path) -> None:
+    tables = ["roads", "a/x/roads", "b/x/roads", "a/bays", "b/bays", "b/towns"]
+    joins = [refers(column(f"{table}.town"), column("b/towns.id")) for table in tables[:-1]]
+    columns = sorted({end for join in joins for end in (join.left, join.right)})
+    path = tmp_path / "joins.html"
+    write_found(path, profiles=profiles(*columns), keys=columns, suggestions=(), joins=joins)
+    labels = ["roads.csv", "a/x/roads", "b/x/roads", "a/bays", "b/bays", "towns"]
+    assert texts(opened(browser, path)) == sorted([*labels, "town", "id"])
+
+
+def test_the_discs_of_a_few_tables_are_not_huge(browser: Tab, tmp_path: Path) -> None:
+    columns = [CUSTOMER, ORDER]
+    path = tmp_path / "joins.html"
+    joins = [refers(ORDER, CUSTOMER)]
+    write_found(path, profiles=profiles(*columns), keys=columns, suggestions=(), joins=joins)
+    tab = opened(browser, path)
+    tab.wait("document.getElementById('canvas').dataset.settled === 'true'")
+    tab.run(
+        "globalThis.radii = []; const arc = CanvasRenderingContext2D.prototype.arc;"
+        "CanvasRenderingContext2D.prototype.arc = function (x, y, radius, ...rest) {"
+        "  radii.push(radius * this.getTransform().a / devicePixelRatio);"
+        "  arc.call(this, x, y, radius, ...rest);"
+        "}; document.getElementById('fit').click(); 0"
+    )
+    assert 5 < tab.wait("radii.length > 1 && Math.max(...radii)") < 12
+
+
+def test_a_table_lists_the_joins_that_follow(browser: Tab, tmp_path: Path) -> None:
+    follows = replace(undeclared(ORDER, PREORDER), role=Role.SIBLING)
+    dates = undeclared(column("shop/orders.day"), column("old/preorders.day"))
+    columns = sorted({CUSTOMER, ORDER, PREORDER, dates.left, dates.right})
+    path = tmp_path / "joins.html"
+    write_found(
+        path,
+        profiles=profiles(*columns),
+        keys=columns,
+        suggestions=(),
+        joins=[refers(ORDER, CUSTOMER), refers(PREORDER, CUSTOMER)],
+        derived={Derivation.SAME_KEY: (follows,), Derivation.DATES: (dates,)},
+    )
+    tab = opened(browser, path, "#table=shop%2Forders.csv")
+    tab.run("document.querySelector('.rest').open = true; 0")
+    assert tab.run("document.querySelector('.rest').innerText").split("\n\n") == [
+        "and 2 joins that follow, not listed",
+        "1 between columns that refer to one key, which repeat on both sides",
+        "customer_id = preorders.customer",
+        "1 of dates that repeat on both sides",
+        "day = preorders.day",
+    ]
+    assert tab.run("document.querySelectorAll('.rest').length") == 1  # days are not without joins
+    choose(tab, "role", "0")
+    tab.wait("document.querySelector('.rest') === null")
 
 
 def test_an_exact_name_comes_first(tab: Tab) -> None:
@@ -236,6 +303,7 @@ def test_a_table_is_shown_with_its_neighbours(tab: Tab, page: Path) -> None:
     assert cards(tab) == ["orders"]
     assert tab.run("location.hash") == "#table=shop%2Forders.csv"
     assert cards(opened(tab, page, "#table=shop%2Forders.csv")) == ["orders"]
+    assert texts(tab) == ["customer_id", "customers", "id", "orders"]
     choose(tab, "role", "0")
     tab.wait(f"{drawn} === '3 tables, 2 lines'")
 
