@@ -100,7 +100,10 @@ def find_unique_columns(lake: Lake, priors: CatalogPriors) -> ColumnMask:
 
 
 def _may_be_key(lake: Lake, column: int) -> bool:
-    """Return whether other columns may refer to a unique column of this type."""
+    """Return whether other columns may refer to a unique column of this type and name."""
+    # Who created each of a few rows is no key of them, even if nobody created two.
+    if any(word == "by" or word.endswith("edby") for word in lake.column_words[column][-1:]):
+        return False
     # Dates refer to calendars alone. A calendar holds most days of a period, or else numbers of
     # each day: it has no better key and no text.
     profile = lake.profiles[column]

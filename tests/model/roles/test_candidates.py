@@ -222,3 +222,14 @@ def test_columns_of_one_table_are_candidates_if_they_are_connected_or_known_to_s
 
 def test_a_lake_without_columns_has_no_candidates() -> None:
     assert find(lake_of({})) == find(lake_of({"a": {}})) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_key"),
+    [("CREATEDBY", False), ("created_by", False), ("ruby", True), ("created", True)],
+)
+def test_who_made_each_row_is_no_key(name: str, *, is_key: bool) -> None:
+    people = ["3", "1", "4", "2"]
+    lake = lake_of({"centre": {name: people}, "client": {name: people[::-1]}})
+    priors = CatalogPriors.from_facts(lake, CatalogFacts())
+    assert find_unique_columns(lake, priors).tolist() == [is_key] * 2
