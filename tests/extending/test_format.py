@@ -48,7 +48,7 @@ def test_tables_of_added_formats_are_joined(
     site: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(site, "records = toy_formats:Records\ntildes = toy_formats:TildeText", monkeypatch)
-    found = find_joins(lake)
+    found = find_joins(lake, list_all=True)
     joins = {frozenset(column.table.name for column in (one.left, one.right)): one for one in found}
     records = joins[frozenset({"cities.rec", "stays.csv"})]
     assert records.measured.rows == 120

@@ -106,7 +106,7 @@ def check_rows(server: Server, found: FoundJoins) -> None:
 def test_sql_is_written_for_all_joins_and_run_for_those_that_are_shown(
     server: Server, ran: list[str]
 ) -> None:
-    found = find_joins(server.url)
+    found = find_joins(server.url, list_all=True)
     check_rows(server, found)
     was_run = [record["sql_was_run"] for record in found.records()]
     assert was_run.count(True) == 2
@@ -115,7 +115,7 @@ def test_sql_is_written_for_all_joins_and_run_for_those_that_are_shown(
 
 
 def test_sql_that_is_not_run_is_right(server: Server, ran: list[str]) -> None:
-    found = find_joins(server.url, sql="none")
+    found = find_joins(server.url, sql="none", list_all=True)
     check_rows(server, found)
     assert ran == []
 
@@ -131,7 +131,7 @@ def test_a_database_is_asked_about_each_table_once(
         return read(engine, table)
 
     monkeypatch.setattr(DatabaseEngine, "reading", note)
-    found = find_joins(server.url, sql="none")
+    found = find_joins(server.url, sql="none", list_all=True)
     assert sorted(asked) == sorted(found.tables)
     assert len(found) > len(asked)
 
@@ -141,13 +141,13 @@ ONE = pytest.mark.parametrize("server", ["sqlite"], indirect=True)
 
 @ONE
 def test_all_sql_is_run_on_demand(server: Server) -> None:
-    found = find_joins(server.url, sql="all")
+    found = find_joins(server.url, sql="all", list_all=True)
     check_rows(server, found)
     assert all(record["sql_was_run"] for record in found.records())
 
 
 def find(server: Server, *options: str) -> Result:
-    done = CliRunner().invoke(main, ["find", server.url, *options])
+    done = CliRunner().invoke(main, ["find", server.url, "--all", *options])
     assert done.exit_code == 0, done.output
     return done
 
