@@ -180,12 +180,12 @@ ORDERS: Tables = {
 
 def test_a_rejected_pair_is_never_a_reference() -> None:
     tables = {**CUSTOMERS, **ORDERS}
-    pair = ("orders.customer_id", "customers.id")
-    assert pair in find(tables)
+    column, key = "orders.customer_id", "customers.id"
+    assert (column, key) in find(tables)
     lake = lake_of(tables)
-    found = name(lake, references_of(lake, facts_of({pair: REJECTED})))
-    assert found[pair] < 1e-6
-    assert found.get(pair[::-1], 0.0) < 1e-6
+    found = name(lake, references_of(lake, facts_of({(column, key): REJECTED})))
+    assert found[column, key] < 1e-6
+    assert found.get((key, column), 0.0) < 1e-6
 
 
 @pytest.mark.parametrize("said", CONNECTED)
