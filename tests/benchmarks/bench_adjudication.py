@@ -14,6 +14,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from tabulate import tabulate
@@ -113,7 +114,8 @@ def find(lake: Path, answers: Recorded | None) -> Sequence[Join]:
     """Find the joins of a lake with the recorded answers, or with none."""
     if answers is None:
         return _joins(lake, ModelConfig())
-    with Endpoint().open() as endpoint:
+    never = patch.object(requests, "_MAX_FAILURES", _NEVER)
+    with Endpoint().open() as endpoint, never:
         endpoint.usual = answers
         llm = LanguageModelConfig(model="recorded", base_url=endpoint.url, max_tokens=_TOKENS)
         return _joins(lake, ModelConfig(llm=llm))
@@ -133,7 +135,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     with given.answers.open(encoding="utf-8", newline="") as file:
         recorded = Recorded({row["question"]: int(row["key"]) for row in csv.DictReader(file)})
-    requests._MAX_FAILURES = _NEVER  # noqa: SLF001 - of a benchmark alone
     truth = Truth(given.lake)
     rows = []
     for title, answers in (("without", None), ("with answers", recorded)):
