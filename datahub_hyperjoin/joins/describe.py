@@ -282,7 +282,7 @@ def _to_one(join: Join, one: _Noun, other: _Noun) -> str:
             return f"Each {one.each} with a value matches one {other.each}"
         return f"{percent(mean)} of the {one.many} with a value match one {other.each}"
     if counts.are_all_matched:
-        return f"Each {one.each} matches one {other.each}"
+        return f"Each {one.each} has one {other.each}"
     if not counts.matched:
         return f"No {one.each} matches a {other.each}"
     verb = "matches" if counts.matched == 1 else "match"

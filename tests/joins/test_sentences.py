@@ -51,9 +51,9 @@ def deals(
             "no match."),
             "Each firm matches about 25 deals.",
         ),
-        (1200, 1200, 1200, "Each deal matches one firm.", "Each firm matches about 30 deals."),
-        (40, 40, 40, "Each deal matches one firm.", "Each firm matches one deal."),
-        (42, 42, 42, "Each deal matches one firm.", "Each firm matches about 1.1 deals."),
+        (1200, 1200, 1200, "Each deal has one firm.", "Each firm matches about 30 deals."),
+        (40, 40, 40, "Each deal has one firm.", "Each firm matches one deal."),
+        (42, 42, 42, "Each deal has one firm.", "Each firm matches about 1.1 deals."),
         (80, 80, 0, "No deal matches a firm.", "No firm matches a deal."),
         (
             80, 2, 1,
@@ -122,19 +122,19 @@ def test_a_table_that_joins_with_itself_is_named_once() -> None:
     made = deals(9, 9, 9)
     key = ColumnId(made.left.table, "id")
     assert describe_rows(changed(made, pairs=((made.left, key),)), TITLES) == (
-        "Each deal matches one row of the same table."
+        "Each deal has one row of the same table."
     )
 
 
 @pytest.mark.parametrize(
     ("title", "told"),
     [
-        ("sales_pipelines.csv.gz", "Each sales pipeline matches one firm."),
-        ("StatusCodes", "Each status code matches one firm."),
-        ("categories", "Each category matches one firm."),
-        ("addresses", "Each address matches one firm."),
-        ("series", "Each row of series matches one firm."),
-        ("t2024", "Each row of t2024 matches one firm."),
+        ("sales_pipelines.csv.gz", "Each sales pipeline has one firm."),
+        ("StatusCodes", "Each status code has one firm."),
+        ("categories", "Each category has one firm."),
+        ("addresses", "Each address has one firm."),
+        ("series", "Each row of series has one firm."),
+        ("t2024", "Each row of t2024 has one firm."),
     ],
 )
 def test_a_row_has_the_name_of_its_table(title: str, told: str) -> None:
