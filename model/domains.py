@@ -155,40 +155,39 @@ def set_aside(
 class _Surroundings:
     """What is known of the tables of joins."""
 
-    headers: Mapping[TableId, frozenset[str]]
-    """The names of the columns of each table."""
-
-    dates: frozenset[ColumnId]
+    columns: Mapping[TableId, Sequence[ColumnProfile]]
     keyed: frozenset[frozenset[TableId]]
     """Pairs of tables of which one refers to the other."""
 
     @classmethod
     def of(cls, joins: Iterable[Join], tables: Iterable[TableProfile]) -> "_Surroundings":
-        columns = {table.table.id: table.columns for table in tables}
-        return cls(
-            {table: frozenset(each.id.path for each in own) for table, own in columns.items()},
-            frozenset(each.id for own in columns.values() for each in own if _holds_dates(each)),
-            frozenset(_tables(join) for join in joins if join.role.is_directed),
-        )
+        keyed = frozenset(frozenset(join.tables) for join in joins if join.role.is_directed)
+        return cls({table.table.id: table.columns for table in tables}, keyed)
 
     def derive(self, join: Join) -> Derivation | None:
         """Return why a join is not listed; None if it is."""
         if join.catalog.is_confirmed:
             return None
-        header, other = (self.headers[table] for table in (join.left.table, join.right.table))
-        if header == other and len(header) >= _FAMILY and len(_tables(join)) > 1:
+        if self._are_family(*join.tables):
             return Derivation.SAME_COLUMNS
         if join.role.is_directed or join.measured.cardinality is not Cardinality.MANY_MANY:
             return None
         if join.role is Role.SIBLING:
             return Derivation.SAME_KEY
-        if _tables(join) in self.keyed:
+        if frozenset(join.tables) in self.keyed:
             return Derivation.SAME_TABLES
-        return Derivation.DATES if {join.left, join.right} <= self.dates else None
+        ends = {join.left, join.right}
+        sides = (each for table in join.tables for each in self.columns[table])
+        dates = {each.id for each in sides if each.id in ends and _holds_dates(each)}
+        return Derivation.DATES if dates == ends else None
 
-
-def _tables(join: Join) -> frozenset[TableId]:
-    return frozenset((join.left.table, join.right.table))
+    def _are_family(self, left: TableId, right: TableId) -> bool:
+        """Return whether two tables have the same columns."""
+        sizes = {len(self.columns[table]) for table in (left, right)}
+        if left == right or len(sizes) > 1 or sizes.pop() < _FAMILY:
+            return False
+        header, other = ({each.id.path for each in self.columns[at]} for at in (left, right))
+        return header == other
 
 
 def _holds_dates(profile: ColumnProfile) -> bool:

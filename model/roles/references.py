@@ -223,7 +223,7 @@ def weigh_candidates(
     connected = priors.connected.holds(*ends)
     # Clues compare pairs, groups hold tables together, and the trees never saw decisions. So only
     # the last step knows them, and a decision moves no pair but those that it is about.
-    stated = priors.without_decisions().connected.holds(*ends)
+    stated = priors.without_decisions().connected.holds(*ends) if priors.is_decided else connected
     scorer = ReferenceScorer.of(lake, priors, candidates.is_key, weights)
     scores, tables, labels, label_shares = score_references(candidates, scorer)
     scores += further
