@@ -16,9 +16,16 @@ from pydantic import TypeAdapter
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Suggestion
+from datahub_hyperjoin.joins import (
+    CrosswalkJoin,
+    Derivation,
+    Join,
+    JoinedColumns,
+    Statement,
+    Suggestion,
+)
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
-from datahub_hyperjoin.model.domains import Derivation, Domain
+from datahub_hyperjoin.model.domains import Domain
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.memory import gc_paused
@@ -85,9 +92,9 @@ class Findings:
         return (*self.joins, *chain.from_iterable(self.derived.values()))
 
     @property
-    def derived_counts(self) -> Mapping[str, int]:
-        """The number of joins that are not listed, by the reason in words."""
-        return {reason.value: len(joins) for reason, joins in self.derived.items()}
+    def derived_counts(self) -> Mapping[Derivation, int]:
+        """The number of joins that are not listed, by the reason."""
+        return {reason: len(joins) for reason, joins in self.derived.items()}
 
     @property
     def declared(self) -> tuple[Join, ...]:

@@ -12,7 +12,14 @@ from datahub.utilities.lossy_collections import LossyList
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Verdict
+from datahub_hyperjoin.joins import (
+    CrosswalkJoin,
+    Derivation,
+    Join,
+    JoinedColumns,
+    Statement,
+    Verdict,
+)
 from datahub_hyperjoin.joins.describe import list_best_joins
 from datahub_hyperjoin.tables import Pair, TableId
 from datahub_hyperjoin.visible import logger_of, visible
@@ -169,7 +176,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         joins: Sequence[Join],
         crosswalks: Sequence[CrosswalkJoin] = (),
         named: Sequence[Join] = (),
-        derived: Mapping[str, int] | None = None,
+        derived: Mapping[Derivation, int] | None = None,
     ) -> None:
         """Put a table of the best joins, verified or not, at the end of the report.
 

@@ -8,14 +8,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from heapq import heappop, heappush
 from math import ceil
 
 import numpy as np
 from scipy.special import expit
 
-from datahub_hyperjoin.joins import Cardinality, Join, JoinedColumns, Role
+from datahub_hyperjoin.joins import Cardinality, Derivation, Join, JoinedColumns, Role
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.roles.references import NO_KEY, Relations
@@ -114,15 +113,6 @@ def find_domains(
     edges = {(join.left, join.right): join.joinability for join in joins if _same_values(join)}
     domains = [_describe(inner, profiles or {}) for inner in _merge_groups(edges)]
     return tuple(sorted(domains, key=lambda domain: (-len(domain.members), domain.members)))
-
-
-class Derivation(str, Enum):
-    """Why a join is not listed by default: it follows from joins that are, or joins no things."""
-
-    SAME_COLUMNS = "between tables with the same columns, such as those of two years"
-    SAME_KEY = "between columns that refer to one key, which repeat on both sides"
-    SAME_TABLES = "between tables that a key joins, by columns that repeat on both sides"
-    DATES = "of dates that repeat on both sides"
 
 
 _FAMILY = 3

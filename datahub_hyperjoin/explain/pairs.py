@@ -15,6 +15,7 @@ from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.joins import (
     CatalogEvidence,
     CrosswalkJoin,
+    Derivation,
     Evidence,
     Join,
     KnownNamesakes,
@@ -311,8 +312,8 @@ class PairExplanation:
     join: Join | None = None
     objection: str = ""
 
-    aside: str = ""
-    """Why a join is not listed by default; empty if it is."""
+    aside: Derivation | None = None
+    """Why a join is not listed by default; None if it is."""
 
 
 def explain_pair(
@@ -398,10 +399,9 @@ def _describe(
     )
 
 
-def _aside(findings: Findings, join: Join | None) -> str:
-    """Say why a join is not listed by default; empty if it is, or is none."""
-    reasons = (reason.value for reason, derived in findings.derived.items() if join in derived)
-    return next(reasons, "")
+def _aside(findings: Findings, join: Join | None) -> Derivation | None:
+    """Return why a join is not listed by default; None if it is, or is none."""
+    return next((why for why, derived in findings.derived.items() if join in derived), None)
 
 
 def _answer(index: LakeIndex, column: int) -> str:

@@ -9,6 +9,7 @@ from tabulate import tabulate
 
 from datahub_hyperjoin.explain.pairs import ColumnExplanation, PairExplanation, RankExplanation
 from datahub_hyperjoin.joins import Evidence, Join, Role
+from datahub_hyperjoin.joins.describe import FOLLOWING
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible
@@ -51,7 +52,7 @@ def _answer(pair: PairExplanation) -> Iterator[str]:
         return
     yield f"Suggested as {_role(pair.join)} with a joinability of {pair.join.joinability:.2f}"
     if pair.aside:
-        yield f"It is listed with `--all` only, as one of the joins {pair.aside}"
+        yield f"It is listed with `--all` only, as one of the joins {FOLLOWING[pair.aside]}"
     yield f"The joinability is {_decisive(pair)}"
     left, right = pair.columns
     for column, other in ((left, right), (right, left)):

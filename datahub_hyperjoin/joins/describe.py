@@ -14,6 +14,7 @@ from datahub_hyperjoin.joins.compound import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.joins.evidence import Cardinality, Evidence, RowCounts
 from datahub_hyperjoin.joins.join import (
     ROW_LIMIT,
+    Derivation,
     Join,
     JoinedColumns,
     Role,
@@ -29,6 +30,14 @@ from datahub_hyperjoin.wording import about, join_with_and, number_of, percent
 
 WRITTEN = "created by a person"
 """Words that mark a join without a score."""
+
+FOLLOWING = {
+    Derivation.SAME_COLUMNS: "between tables with the same columns, such as those of two years",
+    Derivation.SAME_KEY: "between columns that refer to one key, which repeat on both sides",
+    Derivation.SAME_TABLES: "between tables that a key joins, by columns that repeat on both sides",
+    Derivation.DATES: "of dates that repeat on both sides",
+}
+"""Words that follow the number of joins that are not listed, by the reason."""
 
 _LONGEST_REASON = 200
 """Maximum number of characters shown of a person's description, which may be a page long."""
@@ -386,7 +395,7 @@ def list_best_joins(
     joins: Sequence[Join],
     crosswalks: Sequence[CrosswalkJoin] = (),
     named: Sequence[Join] = (),
-    derived: Mapping[str, int] | None = None,
+    derived: Mapping[Derivation, int] | None = None,
     *,
     width: int | None = None,
 ) -> str:
@@ -460,11 +469,11 @@ def _sides(pairs: JoinedColumns) -> Iterator[str]:
         yield visible(" + ".join([str(columns[0]), *(column.path for column in columns[1:])]))
 
 
-def _count_derived(derived: Mapping[str, int]) -> Iterator[str]:
+def _count_derived(derived: Mapping[Derivation, int]) -> Iterator[str]:
     if not derived:
         return
     yield "\nNot listed, as they follow from other joins or join no things:"
-    yield from (f"{count:,} {reason}" for reason, count in derived.items())
+    yield from (f"{count:,} {FOLLOWING[reason]}" for reason, count in derived.items())
     yield "`--all`, or in a recipe `model.ranking.list_all: true`, lists them, too."
 
 

@@ -75,6 +75,22 @@ ROLE_OF = {
 """The probable role of a join by its cardinality, if the catalog states no role."""
 
 
+class Derivation(str, Enum):
+    """Why a join is not listed by default: it follows from joins that are, or joins no things."""
+
+    SAME_COLUMNS = "same columns"
+    """The tables have the same columns, such as those of two years."""
+
+    SAME_KEY = "same key"
+    """The columns refer to one key, and repeat on both sides."""
+
+    SAME_TABLES = "same tables"
+    """A key joins the tables, and these columns repeat on both sides."""
+
+    DATES = "dates"
+    """The columns hold dates, which repeat on both sides."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """A ranked candidate for a query column, with its joinability."""

@@ -12,6 +12,7 @@ from datahub_hyperjoin.export.names import dialect_of, needs_quotes, quoted_name
 from datahub_hyperjoin.export.schema import LeftOut, SafeJoin, examine
 from datahub_hyperjoin.joins import (
     Cardinality,
+    Derivation,
     Join,
     JoinedColumns,
     Role,
@@ -20,13 +21,14 @@ from datahub_hyperjoin.joins import (
     Verdict,
 )
 from datahub_hyperjoin.joins.describe import (
+    FOLLOWING,
     describe_rows,
     list_notes,
     note_in_words,
     result_in_words,
 )
 from datahub_hyperjoin.metadata.relationships import catalog_join
-from datahub_hyperjoin.model.domains import Derivation, Domain, find_domains
+from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.page.translations import Translations, translate
@@ -340,8 +342,8 @@ def _number_derived(
     derived: Mapping[Derivation, Sequence[Join]], places: Mapping[ColumnId, int]
 ) -> dict[str, tuple[tuple[int, int], ...]]:
     return {
-        why.value: tuple((places[join.left], places[join.right]) for join in group[:MOST_JOINS])
-        for why, group in derived.items()
+        FOLLOWING[why]: tuple((places[join.left], places[join.right]) for join in some[:MOST_JOINS])
+        for why, some in derived.items()
     }
 
 

@@ -17,13 +17,14 @@ from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
     CrosswalkJoin,
+    Derivation,
     Join,
     Statement,
     Verdict,
 )
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
-from datahub_hyperjoin.model.domains import Derivation, find_domains
+from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 from lakes.lake import EVIDENCE, column, table
 

@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
-from datahub_hyperjoin.model.domains import (
+from datahub_hyperjoin.joins import (
+    Cardinality,
+    CatalogEvidence,
     Derivation,
+    Evidence,
+    Join,
+    Role,
+    Verdict,
+)
+from datahub_hyperjoin.model.domains import (
     drop_redundant_joins,
     find_domains,
     set_aside,

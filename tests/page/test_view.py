@@ -17,8 +17,15 @@ from browser import chromium
 from browser.chromium import Tab
 from browser.pages import EVIDENCE, column, profiles, refers, undeclared, write_found
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
-from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts, Statement, Verdict
-from datahub_hyperjoin.model.domains import Derivation
+from datahub_hyperjoin.joins import (
+    Cardinality,
+    Derivation,
+    Join,
+    Role,
+    RowCounts,
+    Statement,
+    Verdict,
+)
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
