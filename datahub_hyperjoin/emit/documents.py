@@ -207,7 +207,7 @@ def joins_for_agents(publication: Publication) -> dict[TableId, list[Join]]:
     shared = by_table(publication.shared)
     return {
         table: [catalog_join(join) for join in (*own, *shared.get(table, ()))]
-        for table, own in by_table(publication.told).items()
+        for table, own in by_table(publication.listed).items()
     }
 
 
@@ -223,7 +223,7 @@ class Documents(OwnEntities):
 
     @override
     def urns(self, publication: Publication) -> Iterable[str]:
-        tables = by_table(publication.told)
+        tables = by_table(publication.listed)
         return [*map(document_urn, tables), *([JOIN_OVERVIEW] if tables else ())]
 
     @override

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import ClassVar
@@ -27,7 +27,8 @@ from datahub_hyperjoin.emit.layer import (
 )
 from datahub_hyperjoin.emit.patches import remove_properties, set_properties
 from datahub_hyperjoin.emit.publication import by_table
-from datahub_hyperjoin.joins import NOT_VERIFIED, Join, Role, lone_joins
+from datahub_hyperjoin.joins import NOT_VERIFIED, Derivation, Join, Role, lone_joins
+from datahub_hyperjoin.joins.describe import more_tables
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     CONFIRMED_JOINS,
@@ -165,14 +166,18 @@ def _fit(text: str) -> str:
 
 
 def emit_column(
-    column: ColumnId, joined: Sequence[Partner], names: Mapping[TableId, str], namespace: str
+    column: ColumnId,
+    joined: Sequence[Partner],
+    names: Mapping[TableId, str],
+    namespace: str,
+    more: str = "",
 ) -> MetadataWorkUnit:
-    """Write the join partners of one column as structured properties."""
+    """Write the join partners of one column as structured properties; `more` counts the others."""
     best = max((partner.score for partner in joined if partner.is_verified), default=0.0)
     links = [_fit(f"{_link([it.column], names)} · {markdown(it.notes)}") for it in joined]
     texts = [_fit(f"{_label([it.column], names)} ({it.notes})") for it in joined]
     values: dict[str, Sequence[str] | Sequence[float]] = {
-        flat_property_urn(namespace, JOIN_LINKS): links,
+        flat_property_urn(namespace, JOIN_LINKS): [*links, *filter(None, [more])],
         property_urn(namespace, JOINABLE_WITH): [column_urn(it.column) for it in joined],
         property_urn(namespace, JOIN_SUGGESTIONS): texts,
         property_urn(namespace, BEST_JOIN_SCORE): [round(best, 2)],
@@ -208,11 +213,22 @@ def _share(join: Join) -> str:
 
 
 def emit_dataset(
-    table: TableId, joins: Sequence[Join], names: Mapping[TableId, str], namespace: str
+    table: TableId,
+    joins: Sequence[Join],
+    names: Mapping[TableId, str],
+    namespace: str,
+    more: str = "",
 ) -> MetadataWorkUnit:
-    """Write the best joins of one dataset as a structured property."""
+    """Write the best joins of one dataset as a structured property; `more` counts the others."""
     lines = [_line(join, table, names) for join in sorted(joins, key=_by_use)[:_MAX_JOINS]]
+    lines += filter(None, [more])
     return set_properties(dataset_urn(table), {property_urn(namespace, SUGGESTED_JOINS): lines})
+
+
+def _count_more(following: Mapping[TableId, Derivation], listed: Iterable[TableId]) -> str:
+    """Count the tables that have only joins that follow; empty if there are none."""
+    left_out = following.keys() - {*listed}
+    return more_tables(following[table] for table in left_out)
 
 
 def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
@@ -355,19 +371,25 @@ class Properties(Layer):
         yield from create_missing_definitions(define_properties(namespace), run.graph)
         kept = {partner.column.table for own in listed.values() for partner in own}
         names = labels({table: table.name for table in kept} | dict(publication.titles))
-        joins = [*publication.joins, *lone_joins(publication.crosswalks, publication.joins)]
+        joins = [*publication.listed, *lone_joins(publication.crosswalks, publication.joins)]
         found = _with_listed(partners(joins, publication.ranks), listed)
+        following = publication.following
         shared = partners(publication.shared)
         also = {column: shared[column] for column in found.keys() & shared.keys()}
         for column, joined in _with_listed(found, also).items():
             if column in also:
                 # The other pipelines must not list the same joins in another order.
                 joined.sort(key=lambda partner: (-partner.score, partner.column))
-            yield emit_column(column, joined, names, namespace)
+            more = _count_more(following[column], (it.column.table for it in joined))
+            yield emit_column(column, joined, names, namespace, more)
             run.written.columns.append(column_urn(column))
         shared_by_table = by_table(publication.shared)
+        listed_by_table = by_table(publication.listed)
         for table, own in by_table(publication.linking).items():
-            yield emit_dataset(table, [*own, *shared_by_table.get(table, ())], names, namespace)
+            tables = (each for join in listed_by_table[table] for each in join.tables)
+            more = _count_more(following[table], tables)
+            joins = [*own, *shared_by_table.get(table, ())]
+            yield emit_dataset(table, joins, names, namespace, more)
             run.written.datasets.append(dataset_urn(table))
 
     @override

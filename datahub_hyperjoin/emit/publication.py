@@ -9,6 +9,7 @@ from datahub_hyperjoin.joins import (
     SCORE_DIGITS,
     Bridge,
     CrosswalkJoin,
+    Derivation,
     Join,
     JoinedColumns,
     Statement,
@@ -36,9 +37,9 @@ class Publication:
     implied: frozenset[JoinedColumns] = frozenset()
     """Joins that follow from other joins, for which no relationship is written."""
 
-    derived: frozenset[JoinedColumns] = frozenset()
-    """The implied joins that the run does not list either. Only the properties of columns list
-    them."""
+    derived: Mapping[JoinedColumns, Derivation] = field(default_factory=dict)
+    """The implied joins that the run does not list either, with the reasons. Only their number is
+    written."""
 
     crosswalks: Sequence[CrosswalkJoin] = ()
     unread: frozenset[TableId] = frozenset()
@@ -60,9 +61,21 @@ class Publication:
         return [join for join in self.joins if join.pairs not in self.implied]
 
     @property
-    def told(self) -> list[Join]:
-        """The joins that agents are told of, who know nothing of value domains."""
+    def listed(self) -> list[Join]:
+        """The joins that columns list, and that agents are told of: also those of value domains."""
         return [join for join in self.joins if join.pairs not in self.derived]
+
+    @property
+    def following(self) -> dict[ColumnId | TableId, dict[TableId, Derivation]]:
+        """For each column and each table, the other tables of its joins that are not listed."""
+        found: dict[ColumnId | TableId, dict[TableId, Derivation]] = defaultdict(dict)
+        for join in self.joins:
+            if (why := self.derived.get(join.pairs)) and len({*join.tables}) > 1:
+                for pair in join.pairs:
+                    for own, other in (pair, pair[::-1]):
+                        found[own].setdefault(other.table, why)
+                        found[own.table].setdefault(other.table, why)
+        return found
 
     @property
     def tables(self) -> frozenset[TableId]:

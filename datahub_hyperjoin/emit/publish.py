@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from datahub.emitter.mce_builder import get_sys_time
@@ -158,12 +157,15 @@ def build_publication(
     }
     kept = {join.pairs for join in drop_redundant_joins(findings.joins, large, shown)}
     implied = [join for join in findings.all_joins if join.pairs not in kept]
-    derived = chain.from_iterable(findings.derived.values())
     return Publication(
         joins=sort_joins(renamed),
         ranks={(name(it.query), name(it.candidate)): it.rank for it in findings.suggestions},
         implied=frozenset(rename_columns(join, name).pairs for join in implied),
-        derived=frozenset(rename_columns(join, name).pairs for join in derived),
+        derived={
+            rename_columns(join, name).pairs: why
+            for why, some in findings.derived.items()
+            for join in some
+        },
         crosswalks=[rename_steps(join, name) for join in findings.crosswalks],
         shared=shared,
         titles=_titles(catalog, [*renamed, *shared]),

@@ -4,7 +4,8 @@ The page, the terminal, the catalog, agents and notebooks tell the same.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tabulate import tabulate
@@ -38,6 +39,14 @@ FOLLOWING = {
     Derivation.DATES: "of dates that repeat on both sides",
 }
 """Words that follow the number of joins that are not listed, by the reason."""
+
+_MORE = {
+    Derivation.SAME_COLUMNS: "with the same columns",
+    Derivation.SAME_KEY: "by the same key",
+    Derivation.SAME_TABLES: "that a key joins better",
+    Derivation.DATES: "by dates that repeat",
+}
+"""Words that follow a number of tables whose joins are not listed, by the reason."""
 
 _LONGEST_REASON = 200
 """Maximum number of characters shown of a person's description, which may be a page long."""
@@ -475,6 +484,17 @@ def _count_derived(derived: Mapping[Derivation, int]) -> Iterator[str]:
     yield "\nNot listed, as they follow from other joins or join no things:"
     yield from (f"{count:,} {FOLLOWING[reason]}" for reason, count in derived.items())
     yield "`--all`, or in a recipe `model.ranking.list_all: true`, lists them, too."
+
+
+def more_tables(reasons: Iterable[Derivation]) -> str:
+    """Count the tables whose joins a list leaves out, for reasons; empty if there are none.
+
+    >>> more_tables([Derivation.SAME_KEY] * 11)
+    'and 11 more tables by the same key'
+    """
+    counts = Counter(reasons)
+    told = [f"{number_of(counts[why], 'more table')} {_MORE[why]}" for why in _MORE if counts[why]]
+    return f"and {join_with_and(told)}" if told else ""
 
 
 def _list_crosswalks(

@@ -29,7 +29,7 @@ from datahub_hyperjoin.emit.existing import ExistingState
 from datahub_hyperjoin.emit.layer import Writing
 from datahub_hyperjoin.emit.layers import write_layers
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.joins import Bridge, CrosswalkJoin, Join, Role, Statement
+from datahub_hyperjoin.joins import Bridge, CrosswalkJoin, Derivation, Join, Role, Statement
 from datahub_hyperjoin.metadata.relationships import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -75,13 +75,21 @@ def joins(make_join: MakeJoin) -> list[Join]:
 
 
 @pytest.fixture
-def emit(joins: list[Join]) -> Emit:
+def emit(joins: list[Join], make_join: MakeJoin) -> Emit:
+    follows = make_join(DEST, IATA, 0.7)
+
     def run(
         config: EmitConfig = BOTH,
         *,
         graph: DataHubGraph | None = None,
     ) -> list[MetadataWorkUnit]:
-        publication = Publication(joins=joins, titles=TITLES, model_version="0.1.0-abc")
+        publication = Publication(
+            joins=[*joins, follows],
+            implied=frozenset({follows.pairs}),
+            derived={follows.pairs: Derivation.SAME_KEY},
+            titles=TITLES,
+            model_version="0.1.0-abc",
+        )
         found = write_layers(
             Writing(
                 publication=publication,
@@ -234,7 +242,7 @@ def test_workunits_have_names_of_their_own(emit: Emit) -> None:
 def test_a_table_that_joins_with_itself_lists_it_once(emit: Emit, describe: Describe) -> None:
     (one,) = (one for one in map(describe, emit(PROPERTIES)) if one["urn"] == dataset_urn(FLIGHTS))
     (change,) = one["value"]["patch"]
-    assert len(change["value"]["values"]) == 4
+    assert len(change["value"]["values"]) == 4 + 1  # and the number of other tables
 
 
 def test_both_ends_of_a_join_are_written(emit: Emit, describe: Describe) -> None:

@@ -152,12 +152,17 @@ def test_joins_of_a_domain_are_implied_by_those_of_one_member() -> None:
     assert len(publication.implied) == 3
 
 
-def test_joins_that_follow_are_in_the_properties_of_columns_alone() -> None:
+def test_joins_that_follow_are_counted_only() -> None:
     joins = of_one_domain(*combinations(COUNTRIES[:3], 2))
     found = replace(NOTHING, joins=joins[:1], derived={Derivation.SAME_KEY: joins[1:]})
     publication = build_publication(found, catalog())
     assert {*publication.joins} == {*joins}
-    assert publication.linking == publication.told == [joins[0]]
+    assert publication.linking == publication.listed == [joins[0]]
+    first, second, third = (end.table for end in COUNTRIES[:3])
+    assert publication.following[first] == {third: Derivation.SAME_KEY}
+    assert publication.following[COUNTRIES[2]] == dict.fromkeys(
+        (first, second), Derivation.SAME_KEY
+    )
     # A relationship of an earlier run is no longer written, and not carried over either.
     earlier = catalog(recorded(joins[1]))
     assert build_publication(found, earlier).linking == [joins[0]]
