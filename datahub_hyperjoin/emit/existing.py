@@ -30,14 +30,14 @@ from datahub_hyperjoin.emit.contexts import find_foreign_contexts, read_contexts
 from datahub_hyperjoin.emit.embeds import find_foreign_embeds
 from datahub_hyperjoin.emit.layers import OWN_ENTITIES
 from datahub_hyperjoin.emit.lineage import without_ours
-from datahub_hyperjoin.emit.properties import Partner, read_partners
+from datahub_hyperjoin.emit.properties import Partner, name_through, read_partners
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.terms import Glossary, read_glossary
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
+from datahub_hyperjoin.tables import ColumnId, TableId, labels, pair_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +245,8 @@ def _read_listed(
     if not publication.unread:
         return {}
     # A property names the crosswalk of a join only in this text, see `emit.properties`.
-    through = {f"through {table}, in two steps" for table in publication.unread}
+    names = labels(publication.titles)
+    through = {name_through(names[table]) for table in publication.unread & names.keys()}
     listed: dict[ColumnId, list[Partner]] = {}
     columns = reading.history.own.columns
     found = fetch_each(reading.graph, "schemaField", columns, StructuredPropertiesClass)

@@ -27,7 +27,7 @@ from datahub_hyperjoin.emit.layer import (
 )
 from datahub_hyperjoin.emit.patches import remove_properties, set_properties
 from datahub_hyperjoin.emit.publication import by_table
-from datahub_hyperjoin.joins import NOT_VERIFIED, Derivation, Join, Role, lone_joins
+from datahub_hyperjoin.joins import NOT_VERIFIED, Derivation, Join, Role, Verdict, lone_joins
 from datahub_hyperjoin.joins.describe import more_tables
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
@@ -47,13 +47,13 @@ from datahub_hyperjoin.metadata.urns import (
 )
 from datahub_hyperjoin.tables import ColumnId, TableId, labels
 from datahub_hyperjoin.visible import markdown, visible
-from datahub_hyperjoin.wording import percent
+from datahub_hyperjoin.wording import number_of, percent
 
 _RELATIONS = {
     Role.REFERENCE: ("many to one", "one to many"),
     Role.ONE_TO_ONE: ("one to one", "one to one"),
     Role.SIBLING: ("same key", "same key"),
-    Role.SAME_DOMAIN: ("same domain", "same domain"),
+    Role.SAME_DOMAIN: ("shared values", "shared values"),  # domains are something else in DataHub
 }
 """For each role, the relation of the referring column to its partner, and the reverse relation."""
 
@@ -61,7 +61,7 @@ _SENTENCES = {
     Role.REFERENCE: ("refers to", "is referenced by"),
     Role.ONE_TO_ONE: ("is one to one with", "is one to one with"),
     Role.SIBLING: ("refers to the same key as", "refers to the same key as"),
-    Role.SAME_DOMAIN: ("has the same domain as", "has the same domain as"),
+    Role.SAME_DOMAIN: ("shares values with", "shares values with"),
 }
 """For each role, the verb between the referring column and its partner, and the reverse verb."""
 
@@ -105,13 +105,15 @@ class Partner:
         return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
-def partners(joins: Sequence[Join], ranks: _Ranks = _NO_RANKS) -> dict[ColumnId, list[Partner]]:
+def partners(
+    joins: Sequence[Join], names: Mapping[TableId, str], ranks: _Ranks = _NO_RANKS
+) -> dict[ColumnId, list[Partner]]:
     """Return the join partners of each column, best first and without duplicates."""
     found: dict[ColumnId, dict[ColumnId, Partner]] = defaultdict(dict)
     for join in sorted(joins, key=_by_use):
         leads_right = join.referenced != join.left
         for seen, leads_on in ((join, leads_right), (join.reversed, not leads_right)):
-            relation, share = _relation(join, leads_on=leads_on), _share(seen)
+            relation, share = _relation(join, names, leads_on=leads_on), _share(seen)
             for own, other in seen.pairs:
                 # Several joins may contain a pair. That of the pair alone describes it best.
                 if other not in found[own] or not join.further:
@@ -134,13 +136,25 @@ def _with_listed(
     return dict(sorted(merged.items()))
 
 
-def _relation(join: Join, *, leads_on: bool) -> str:
+def _relation(join: Join, names: Mapping[TableId, str], *, leads_on: bool) -> str:
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:
-        return visible(f"through {join.via[0].table}, in two steps")
+        return name_through(names[join.via[0].table])
+    key = f"in a key of {len(join.pairs)} columns" if join.further and join.evidence else ""
+    return ", ".join(filter(None, [relation, key, *_standing(join)]))
+
+
+def name_through(crosswalk: str) -> str:
+    """Name the crosswalk of a join in two steps."""
+    return visible(f"through {crosswalk}, in two steps")
+
+
+def _standing(join: Join) -> Iterator[str]:
+    """Yield what a list marks in a join: that people accepted it, and that nobody verified it."""
+    if join.verdict is Verdict.ACCEPTED:
+        yield Verdict.ACCEPTED.value
     if join.evidence is None:
-        return f"{relation}, {NOT_VERIFIED}"
-    return f"{relation}, in a key of {len(join.pairs)} columns" if join.further else relation
+        yield NOT_VERIFIED
 
 
 def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list[Partner]:
@@ -149,14 +163,14 @@ def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list
     urns, texts = (
         values.get(property_urn(namespace, name), []) for name in (JOINABLE_WITH, JOIN_SUGGESTIONS)
     )
-    notes = [_NOTES.search(str(text)) for text in texts]
+    # The last text may count the tables that the list leaves out.
+    notes = [found for text in texts if (found := _NOTES.search(str(text)))]
     # The two lists belong together by position. If a person edited one, neither can be trusted.
     if len(urns) != len(notes):
         return []
     return [
         Partner(column_id(str(urn)), float(found[1] or 1), found[3] or "", found[2] or "")
         for urn, found in zip(urns, notes, strict=True)
-        if found
     ]
 
 
@@ -176,10 +190,11 @@ def emit_column(
     best = max((partner.score for partner in joined if partner.is_verified), default=0.0)
     links = [_fit(f"{_link([it.column], names)} · {markdown(it.notes)}") for it in joined]
     texts = [_fit(f"{_label([it.column], names)} ({it.notes})") for it in joined]
+    rest = [more] if more else []
     values: dict[str, Sequence[str] | Sequence[float]] = {
-        flat_property_urn(namespace, JOIN_LINKS): [*links, *filter(None, [more])],
+        flat_property_urn(namespace, JOIN_LINKS): [*links, *rest],
         property_urn(namespace, JOINABLE_WITH): [column_urn(it.column) for it in joined],
-        property_urn(namespace, JOIN_SUGGESTIONS): texts,
+        property_urn(namespace, JOIN_SUGGESTIONS): [*texts, *rest],
         property_urn(namespace, BEST_JOIN_SCORE): [round(best, 2)],
     }
     return set_properties(column_urn(column), values)
@@ -202,14 +217,12 @@ def _score(score: float) -> str:
 
 def _share(join: Join) -> str:
     """Describe the share of the left column's rows, or else of its values, with a join partner."""
-    # The text is empty for a key of several columns, because a share of its values says
-    # little about one column.
+    if (counts := join.left_counts) and counts.matched_share is not None:
+        return f"{percent(counts.matched_share)} of rows"
+    # A share of the values of a whole key says little about one of its columns.
     if join.evidence is None or join.further:
         return ""
-    share, of = join.evidence.left_containment, "values"
-    if (counts := join.left_counts) and counts.matched_share is not None:
-        share, of = counts.matched_share, "rows"
-    return f"{percent(share)} of {of}"
+    return f"{percent(join.evidence.left_containment)} of values"
 
 
 def emit_dataset(
@@ -221,8 +234,10 @@ def emit_dataset(
 ) -> MetadataWorkUnit:
     """Write the best joins of one dataset as a structured property; `more` counts the others."""
     lines = [_line(join, table, names) for join in sorted(joins, key=_by_use)[:_MAX_JOINS]]
-    lines += filter(None, [more])
-    return set_properties(dataset_urn(table), {property_urn(namespace, SUGGESTED_JOINS): lines})
+    if (left_out := len(joins) - _MAX_JOINS) > 0:
+        lines.append(f"and {number_of(left_out, 'more join')}, which the columns list")
+    values = [*lines, more] if more else lines
+    return set_properties(dataset_urn(table), {property_urn(namespace, SUGGESTED_JOINS): values})
 
 
 def _count_more(following: Mapping[TableId, Derivation], listed: Iterable[TableId]) -> str:
@@ -241,11 +256,20 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
     own, other = zip(*seen.pairs, strict=True)
     leads_on = seen.referenced != seen.left
     verb = _SENTENCES[join.role][0 if leads_on else 1]
-    through = f" through {markdown(str(join.via[0].table))}" if join.via else ""
-    doubt = NOT_VERIFIED if join.evidence is None else ""
-    notes = ", ".join(filter(None, [_score(join.joinability), _share(seen), doubt]))
+    through = f" through {markdown(names[join.via[0].table])}" if join.via else ""
     line = f"{markdown(_paths(own))} {verb} {_link(other, names)}{through}"
-    return _fit(f"{line} · {notes}" if notes else line)
+    score = _score(join.joinability)
+    notes = [*_standing(join), _matches(seen), f"joinability {score}" if score else ""]
+    return _fit(" · ".join([line, *filter(None, notes)]))
+
+
+def _matches(join: Join) -> str:
+    """Say how much of the left column matches, and what a join to the table of a key drops."""
+    match = f"{share} match" if (share := _share(join)) else ""
+    matched = join.left_counts.matched_share if join.left_counts else None
+    if matched is None or matched == 1 or join.multiplies:
+        return match
+    return f"{match}, an inner join drops {percent(1 - matched)}"
 
 
 def _paths(columns: Sequence[ColumnId]) -> str:
@@ -276,8 +300,8 @@ _PROPERTIES = (
         "Join suggestions",
         "Columns that can be joined with this column, best first: the column and its table, the "
         "joinability unless it is 1.00, which share of this column's rows or values has a partner, "
-        "and how the two relate. Many rows of this table refer to one of the other in `many to "
-        "one`; columns with the `same key` refer to one key.",
+        "how the two relate, and whether people accepted the join. Many rows of this table refer "
+        "to one of the other in `many to one`; columns with the `same key` refer to one key.",
         "string",
         settings=StructuredPropertySettingsClass(showInColumnsTable=True),
     ),
@@ -372,9 +396,9 @@ class Properties(Layer):
         kept = {partner.column.table for own in listed.values() for partner in own}
         names = labels({table: table.name for table in kept} | dict(publication.titles))
         joins = [*publication.listed, *lone_joins(publication.crosswalks, publication.joins)]
-        found = _with_listed(partners(joins, publication.ranks), listed)
+        found = _with_listed(partners(joins, names, publication.ranks), listed)
         following = publication.following
-        shared = partners(publication.shared)
+        shared = partners(publication.shared, names)
         also = {column: shared[column] for column in found.keys() & shared.keys()}
         for column, joined in _with_listed(found, also).items():
             if column in also:

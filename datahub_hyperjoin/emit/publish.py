@@ -182,7 +182,8 @@ def build_publication(
 
 
 def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
-    titles = {table: table.name for join in joins for table in (join.left.table, join.right.table)}
+    ends = (end for join in joins for end in (join.left, join.right, *(join.via or ())))
+    titles = {end.table: end.table.name for end in ends}
     titles |= {table: dataset.title for table, dataset in catalog.datasets.items()}
     return titles | {table.id: table.title for table in catalog.tables}
 

@@ -20,8 +20,8 @@ from typing_extensions import assert_never, override
 
 from datahub_hyperjoin.emit.layer import OwnEntities, Writing, unit_of
 from datahub_hyperjoin.emit.publication import Publication
-from datahub_hyperjoin.joins import FILE_DIALECT, Cardinality, CrosswalkJoin, Join, Statement, band
-from datahub_hyperjoin.joins.describe import describe_rows, result_in_words
+from datahub_hyperjoin.joins import FILE_DIALECT, Cardinality, CrosswalkJoin, Join, Statement
+from datahub_hyperjoin.joins.describe import decision_in_words, describe_rows, result_in_words
 from datahub_hyperjoin.metadata.relationships import (
     MODEL_VERSION,
     SQL_DIALECT,
@@ -30,7 +30,7 @@ from datahub_hyperjoin.metadata.relationships import (
 )
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, labels
-from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.visible import markdown, visible
 from datahub_hyperjoin.wording import number_of, percent
 
 
@@ -45,16 +45,18 @@ def _title(
     return visible(f"{tables} on {' and '.join(equal)}")
 
 
-def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
-    # Table a is the table of `first`. Tables are named by their aliases in the statement,
-    # because DataHub reads the text as Markdown and would format some of their names.
-    evidence = join.measured if first == join.left else join.measured.reversed
+def _describe(
+    join: Join, first: ColumnId, statement: Statement, names: Mapping[TableId, str]
+) -> str:
+    # The rows come first, since DataHub's list of queries shows the first words only.
+    seen = join if first == join.left else join.reversed
+    one, other = _tables(seen, names)
+    evidence, decision = seen.measured, decision_in_words(join)
     return (
-        f"Suggested join with a joinability of {join.joinability:.2f} ({band(join.joinability)}), "
-        f"{evidence.cardinality.words}. {_describe_rows(join, first)} Both sides share "
+        f"{_describe_rows(seen, names)} Both sides share "
         f"{number_of(evidence.shared, 'distinct value')}: {percent(evidence.left_containment)} of "
-        f"those in a, and {percent(evidence.right_containment)} of those in b. "
-        f"{_describe_statement(statement)}"
+        f"those in {one}, and {percent(evidence.right_containment)} of those in {other}. "
+        f"{_describe_statement(statement)} {decision[:1].upper()}{decision[1:]}."
     )
 
 
@@ -64,12 +66,18 @@ def _describe_statement(statement: Statement) -> str:
         if statement.dialect == FILE_DIALECT
         else ""
     )
-    return f"The statement has {result_in_words(statement)}.{where}"
+    return f"The statement gave {result_in_words(statement)}.{where}"
 
 
-def _describe_rows(join: Join, first: ColumnId) -> str:
-    known = catalog_join(join).seen_from(first.table)
-    forward, back = describe_rows(known, ("a", "b")), describe_rows(known.reversed, ("b", "a"))
+def _tables(join: Join, names: Mapping[TableId, str]) -> tuple[str, str]:
+    left, right = (markdown(names[table]) for table in join.tables)
+    return left, right
+
+
+def _describe_rows(join: Join, names: Mapping[TableId, str]) -> str:
+    known = catalog_join(join).seen_from(join.left.table)
+    forward = describe_rows(known, _tables(known, names))
+    back = describe_rows(known.reversed, _tables(known.reversed, names))
     return forward if known.cardinality is Cardinality.MANY_MANY else f"{forward} {back}"
 
 
@@ -118,10 +126,18 @@ def _present(
             firsts, seconds = sides_of(join)
             # The joined columns come first, those of a composite key after them.
             columns = [column for ends in zip(firsts, seconds, strict=True) for column in ends]
-            return _title(firsts, seconds, names), _describe(join, firsts[0], statement), columns
+            return (
+                _title(firsts, seconds, names),
+                _describe(join, firsts[0], statement, names),
+                columns,
+            )
         case CrosswalkJoin():
             steps = columns_in_order(join)
-            return _title_steps(steps, names), _describe_steps(join, steps[0], statement), steps
+            return (
+                _title_steps(steps, names),
+                _describe_steps(join, steps[0], statement, names),
+                steps,
+            )
     assert_never(join)
 
 
@@ -132,14 +148,18 @@ def _title_steps(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> s
     return visible(f"{start} joined with {end} through {through} on {equal}")
 
 
-def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
-    evidence = join.evidence if first == join.left else join.evidence.reversed
+def _describe_steps(
+    join: CrosswalkJoin, first: ColumnId, statement: Statement, names: Mapping[TableId, str]
+) -> str:
+    direct = join.as_join
+    seen = direct if first == join.left else direct.reversed
+    one, other = _tables(seen, names)
     return (
-        f"Suggested join in two steps with a joinability of {join.joinability:.2f} "
-        f"({band(join.joinability)}): c holds the values of both columns. "
-        f"{percent(evidence.left_containment)} of the distinct values in a reach b through c, and "
-        f"{percent(evidence.right_containment)} of those in b reach a. "
-        f"{_describe_rows(join.as_join, first)} {_describe_statement(statement)}"
+        f"{_describe_rows(seen, names)} {markdown(names[join.bridge.left_via.table])} holds the "
+        f"values of both columns: {percent(seen.measured.left_containment)} of the distinct values "
+        f"in {one} reach {other} through it, and {percent(seen.measured.right_containment)} of "
+        f"those in {other} reach {one}. {_describe_statement(statement)} "
+        f"Suggested in two steps with joinability {join.joinability:.2f}."
     )
 
 

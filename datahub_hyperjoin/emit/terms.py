@@ -28,7 +28,7 @@ from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, plain_path
 from datahub_hyperjoin.model.domains import ColumnGroup, find_column_groups
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId, labels
 from datahub_hyperjoin.visible import markdown, visible
 
 
@@ -246,7 +246,7 @@ class Terms(OwnEntities):
         namespace, titles = run.config.namespace, publication.titles
         glossary = existing.glossary or _find_terms(publication.joins, {}, namespace)
         written.removed_terms = {urn: sorted(glossary.removed[urn]) for urn in glossary.removed}
-        names = name_terms(glossary.terms, titles)
+        names, tables = name_terms(glossary.terms, titles), labels(titles)
         of_column: dict[str, list[str]] = defaultdict(list)
         for term, group in sorted(glossary.terms.items()):
             written.terms[term] = sorted(glossary.columns_of(term))
@@ -254,7 +254,7 @@ class Terms(OwnEntities):
             if term in existing.closed or not written.terms[term]:
                 continue
             is_new = term not in existing.present
-            created = create_term(term, group, names[term], titles, namespace) if is_new else ()
+            created = create_term(term, group, names[term], tables, namespace) if is_new else ()
             yield from self.put(run, term, created)
             for column in written.terms[term]:
                 of_column[column].append(term)

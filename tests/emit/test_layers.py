@@ -335,4 +335,4 @@ def test_a_join_in_two_steps_is_a_query_and_a_suggestion_of_both_columns(
         "dataPlatformInstance",
     ]
     (carrier,) = (unit for unit in units if unit["urn"] == column_urn(CARRIER))
-    assert "through nyc/airports.csv, in two steps)" in json.dumps(carrier["value"])
+    assert "through airports in nyc, in two steps)" in json.dumps(carrier["value"])

@@ -20,7 +20,7 @@ from datahub_hyperjoin.emit.properties import (
     partners,
     read_partners,
 )
-from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Verdict
+from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, RowCounts, Verdict
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, labels
 
@@ -56,7 +56,7 @@ def read(describe: Describe) -> Read:
 def test_partners_are_listed_best_first_at_both_ends(make_join: MakeJoin) -> None:
     joins = [make_join(FAA, ORIGIN, 0.9), make_join(FAA, DEST, 0.7), make_join(DEST, ORIGIN, 0.8)]
     for order in (joins, joins[::-1]):
-        found = partners(order)
+        found = partners(order, NAMES)
         assert scores(found[FAA]) == [(ORIGIN, 0.9), (DEST, 0.7)]
         assert scores(found[DEST]) == [(ORIGIN, 0.8), (FAA, 0.7)]
 
@@ -67,13 +67,13 @@ def test_what_is_confirmed_and_references_precede_higher_scores(make_join: MakeJ
     )
     refers = replace(make_join(DEST, FAA, 0.5), role=Role.REFERENCE, referenced=FAA)
     joins = [make_join(FAA, ORIGIN, 0.9), refers, confirmed]
-    assert scores(partners(joins)[FAA]) == [(SEASON, 0.3), (DEST, 0.5), (ORIGIN, 0.9)]
+    assert scores(partners(joins, NAMES)[FAA]) == [(SEASON, 0.3), (DEST, 0.5), (ORIGIN, 0.9)]
 
 
 def test_suggestions_keep_the_coherent_order_of_the_ranking(make_join: MakeJoin) -> None:
     joins = [make_join(FAA, ORIGIN, 0.9), make_join(FAA, DEST, 0.7), make_join(FAA, SEASON, 0.8)]
     ranks = {(FAA, DEST): 1, (FAA, SEASON): 2, (DEST, FAA): 1}
-    assert scores(partners(joins, ranks)[FAA]) == [(DEST, 0.7), (SEASON, 0.8), (ORIGIN, 0.9)]
+    assert scores(partners(joins, NAMES, ranks)[FAA]) == [(DEST, 0.7), (SEASON, 0.8), (ORIGIN, 0.9)]
 
 
 def test_tables_of_one_title_are_told_apart_behind_it() -> None:
@@ -115,14 +115,16 @@ def test_a_column_shows_urns_labels_and_the_best_score(read: Read) -> None:
 @pytest.mark.parametrize("path", ["dest", "fare (usd)", "a (0.50, x)"])
 @pytest.mark.parametrize("share", ["", "100% of values"])
 @pytest.mark.parametrize(
-    "relation", ["many to one, not verified on data", "through a (b).csv, in two steps", "same key"]
+    "relation",
+    ["many to one, accepted, not verified on data", "through a (b).csv, in two steps", "same key"],
 )
 @pytest.mark.parametrize("score", [1.0, 0.91])
+@pytest.mark.parametrize("more", ["", "and 11 more tables by the same key"])
 def test_what_a_column_lists_is_read_back(
-    path: str, share: str, relation: str, score: float
+    path: str, share: str, relation: str, score: float, more: str
 ) -> None:
     partner = Partner(column=ColumnId(FLIGHTS, path), score=score, relation=relation, share=share)
-    proposal = emit_column(FAA, [partner], NAMES, "io.lake").metadata
+    proposal = emit_column(FAA, [partner], NAMES, "io.lake", more).metadata
     assert isinstance(proposal, MetadataChangeProposalClass)
     properties = StructuredPropertiesClass.from_obj(
         {"properties": [change["value"] for change in read_changes(proposal) or ()]}, tuples=False
@@ -147,7 +149,7 @@ def test_each_column_says_how_many_of_its_values_the_partner_has(
     join = make_join(ORIGIN, FAA, 0.9)
     first, second = (left, right) if (join.left, join.right) == (ORIGIN, FAA) else (right, left)
     evidence = replace(join.measured, left_containment=first, right_containment=second)
-    found = partners([replace(join, evidence=evidence)])
+    found = partners([replace(join, evidence=evidence)], NAMES)
     assert [found[ORIGIN][0].share, found[FAA][0].share] == [f"{word} of values" for word in words]
 
 
@@ -155,7 +157,7 @@ RELATIONS = {
     Role.REFERENCE: ("many to one", "one to many"),
     Role.ONE_TO_ONE: ("one to one", "one to one"),
     Role.SIBLING: ("same key", "same key"),
-    Role.SAME_DOMAIN: ("same domain", "same domain"),
+    Role.SAME_DOMAIN: ("shared values", "shared values"),
 }
 
 
@@ -163,7 +165,7 @@ RELATIONS = {
 def test_each_column_says_what_its_partner_is_to_it(role: Role, make_join: MakeJoin) -> None:
     undirected = make_join(ORIGIN, FAA, 0.9)
     join = replace(undirected, role=role, referenced=FAA if role.is_directed else None)
-    found = partners([join])
+    found = partners([join], NAMES)
     assert [found[ORIGIN][0].relation, found[FAA][0].relation] == [*RELATIONS[role]]
 
 
@@ -173,9 +175,10 @@ def test_a_column_and_its_dataset_name_the_crosswalk_of_a_join(
     codes = TableId("file", "codes/airports.csv")
     via = ColumnId(codes, "code"), ColumnId(codes, "name")
     join = replace(make_join(FAA, DEST, 0.9), via=via)
-    assert partners([join])[DEST][0].relation == "through codes/airports.csv, in two steps"
-    (line,) = read(emit_dataset(AIRPORTS, [join], NAMES, "io.lake"))["suggestedJoins"]
-    assert " through codes/airports.csv · 0.90" in line
+    names = {**NAMES, codes: "airports in codes"}
+    assert partners([join], names)[DEST][0].relation == "through airports in codes, in two steps"
+    (line,) = read(emit_dataset(AIRPORTS, [join], names, "io.lake"))["suggestedJoins"]
+    assert " through airports in codes · " in line
 
 
 def test_columns_of_a_composite_key_say_so_unless_they_join_alone(make_join: MakeJoin) -> None:
@@ -183,13 +186,13 @@ def test_columns_of_a_composite_key_say_so_unless_they_join_alone(make_join: Mak
     key = replace(
         make_join(ORIGIN, FAA, 0.9), role=Role.REFERENCE, referenced=FAA, further=((year, SEASON),)
     )
-    found = partners([key, make_join(ORIGIN, FAA, 0.5)])
+    found = partners([key, make_join(ORIGIN, FAA, 0.5)], NAMES)
     assert found[SEASON] == [
         Partner(column=year, score=0.9, relation="many to one, in a key of 2 columns")
     ]
     assert found[year][0].relation == "one to many, in a key of 2 columns"
     [alone] = found[ORIGIN]
-    assert (alone.score, alone.relation) == (0.5, "same domain")
+    assert (alone.score, alone.relation) == (0.5, "shared values")
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,7 @@ def test_columns_of_a_composite_key_say_so_unless_they_join_alone(make_join: Mak
         (Role.REFERENCE, "origin refers to", "faa is referenced by"),
         (Role.ONE_TO_ONE, "origin is one to one with", "faa is one to one with"),
         (Role.SIBLING, "origin refers to the same key as", "faa refers to the same key as"),
-        (Role.SAME_DOMAIN, "origin has the same domain as", "faa has the same domain as"),
+        (Role.SAME_DOMAIN, "origin shares values with", "faa shares values with"),
     ],
 )
 def test_a_dataset_says_the_role_of_each_join(
@@ -247,11 +250,10 @@ def test_a_value_is_cut_to_what_the_index_takes(read: Read) -> None:
 def test_a_dataset_links_to_what_it_joins_with(make_join: MakeJoin, read: Read) -> None:
     found = read(emit_dataset(AIRPORTS, [make_join(FAA, DEST, 0.93)], NAMES, "io.lake"))
     (line,) = found["suggestedJoins"]
-    assert line.startswith(
-        "faa has the same domain as [dest · flights](/dataset/urn%3Ali%3Adataset"
+    assert line.startswith("faa shares values with [dest · flights](/dataset/urn%3Ali%3Adataset")
+    assert re.search(
+        r"/Columns\?schemaFilter=dest\) · \d+% of values match · joinability 0.93$", line
     )
-    assert "/Columns?schemaFilter=dest) · 0.93, " in line
-    assert line.endswith("% of values")
     address = line.split("(")[1].split("/Columns")[0]
     assert unquote(address) == f"/dataset/{dataset_urn(FLIGHTS)}"
 
@@ -259,8 +261,30 @@ def test_a_dataset_links_to_what_it_joins_with(make_join: MakeJoin, read: Read) 
 def test_a_dataset_lists_its_ten_best_joins(make_join: MakeJoin, read: Read) -> None:
     joins = [make_join(ColumnId(FLIGHTS, f"code{n}"), FAA, 0.9 - n / 100) for n in range(12)]
     lines = read(emit_dataset(AIRPORTS, joins, NAMES, "io.lake"))["suggestedJoins"]
-    assert len(lines) == 10
-    assert " · 0.90, " in lines[0]
+    assert len(lines) == 11
+    assert lines[10] == "and 2 more joins, which the columns list"
+    assert lines[0].endswith(" · joinability 0.90")
+
+
+def test_a_dataset_says_what_a_join_to_a_key_drops(make_join: MakeJoin, read: Read) -> None:
+    join = replace(make_join(FAA, ORIGIN, 1.0), role=Role.REFERENCE, referenced=FAA)
+    evidence = replace(
+        join.measured,
+        left_counts=RowCounts(total=100, filled=100, matched=7),
+        right_counts=RowCounts(total=1000, filled=990, matched=980),
+    )
+    accepted = CatalogEvidence(verdict=Verdict.ACCEPTED)
+    join = replace(join, evidence=evidence, catalog=accepted)
+    ends = {}
+    for table in (FLIGHTS, AIRPORTS):
+        (line,) = read(emit_dataset(table, [join], NAMES, "io.lake"))["suggestedJoins"]
+        ends[table] = line.partition(") · ")[2]
+    assert ends == {
+        FLIGHTS: "accepted · 98% of rows match, an inner join drops 2%",
+        AIRPORTS: "accepted · 7% of rows match",
+    }
+    found = partners([join], NAMES)
+    assert found[FAA][0].notes == "7% of rows, one to many, accepted"
 
 
 def test_names_do_not_turn_into_markdown(make_join: MakeJoin, read: Read) -> None:

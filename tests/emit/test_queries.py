@@ -15,11 +15,13 @@ from datahub_hyperjoin.emit.queries import emit_query
 from datahub_hyperjoin.joins import (
     Bridge,
     Cardinality,
+    CatalogEvidence,
     CrosswalkJoin,
     Evidence,
     Join,
     RowCounts,
     Statement,
+    Verdict,
 )
 from datahub_hyperjoin.metadata.relationships import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
@@ -91,8 +93,9 @@ def test_a_query_in_two_steps_names_three_tables_and_four_columns(evidence: Evid
         "flights joined with airlines through codes on carrier = iata and name = carrier"
     )
     assert about.statement.value == "SELECT 1"
-    assert "80% of the distinct values in a reach b through c" in str(about.description)
-    assert "100% of those in b reach a" in str(about.description)
+    told = "80% of the distinct values in flights reach airlines through it"
+    assert f"codes holds the values of both columns: {told}" in str(about.description)
+    assert "100% of those in airlines reach flights." in str(about.description)
     assert [subject.entity for subject in subjects.subjects] == [
         *map(dataset_urn, (FLIGHTS, codes, AIRLINES)),
         *map(column_urn, (CARRIER, bridge.right_via, bridge.left_via, AIRLINE)),
@@ -128,21 +131,21 @@ def test_the_title_says_what_refers_to_what(
     assert properties(make_join(column, CARRIER, 0.93)).name == title
 
 
-def test_the_evidence_is_told_as_the_statement_names_the_tables(make_join: MakeJoin) -> None:
+def test_the_rows_are_told_first_and_then_the_values(make_join: MakeJoin) -> None:
     join = make_join(AIRLINE, CARRIER, 0.93)
     refers = (
-        "many-to-one. Each row of a with a value matches one row of b. Each row of b matches about "
-        "21,000 rows of a. Both sides share 16 distinct values: 80% of those in a, and 100% of "
-        "those in b."
+        "Each flight with a value matches one airline. Each airline matches about 21,000 flights. "
+        "Both sides share 16 distinct values: 80% of those in flights, and 100% of those in "
+        "airlines. "
     )
-    assert refers in str(properties(join).description)
+    assert str(properties(join).description).startswith(refers)
     counts = RowCounts(total=400_000, filled=336_776, matched=336_776)
     counted = replace(join, evidence=replace(join.measured, right_counts=counts))
-    told = "336,776 of 400,000 rows of a (84%) match one row of b; an inner join drops 63,224 "
+    told = "336,776 of 400,000 flights (84%) match one airline; an inner join drops 63,224 "
     assert f"{told}without a value." in str(properties(counted).description)
     # The left table comes first in a statement about many and many.
     many = replace(join, evidence=replace(join.measured, cardinality=Cardinality.MANY_MANY))
-    assert "share 16 distinct values: 100% of those in a, and 80% of those in b." in str(
+    assert "16 distinct values: 100% of those in airlines, and 80% of those in flights." in str(
         properties(many).description
     )
 
@@ -151,19 +154,22 @@ def test_a_query_says_what_its_statement_did(make_join: MakeJoin) -> None:
     join = make_join(AIRLINE, CARRIER, 0.93)
     plain = properties(join)
     assert plain.statement.value == "SELECT 1"
-    run = "The statement has 336,776 rows when tested; it shows 100"
+    run = "The statement gave 336,776 rows when tested; it shows 100"
     where = "Run it in DuckDB where these files can be opened."
-    assert str(plain.description).endswith(f"{run}. {where}")
+    decided = "Suggested with joinability 0.93; nobody decided."
+    assert str(plain.description).endswith(f"{run}. {where} {decided}")
+    accepted = replace(join, catalog=CatalogEvidence(verdict=Verdict.ACCEPTED))
+    assert str(properties(accepted).description).endswith(" Accepted by people.")
     normalised = replace(STATEMENT, compared="numbers without leading zeros")
     aspect = emit(join, normalised)[0].get_aspect_of_type(QueryPropertiesClass)
     assert aspect
     assert str(aspect.description).endswith(
-        f"{run} and compares values as numbers without leading zeros. {where}"
+        f"{run} and compares values as numbers without leading zeros. {where} {decided}"
     )
     in_database = emit(join, replace(STATEMENT, dialect="postgres", rows=1))[0]
     aspect = in_database.get_aspect_of_type(QueryPropertiesClass)
     assert aspect
-    assert str(aspect.description).endswith("The statement has 1 row when tested.")
+    assert str(aspect.description).endswith(f"The statement gave 1 row when tested. {decided}")
 
 
 def test_a_key_of_several_columns_is_named_and_listed_whole(make_join: MakeJoin) -> None:

@@ -86,7 +86,7 @@ def test_a_path_takes_only_what_people_or_the_catalog_confirm() -> None:
 
 
 def test_columns_and_datasets_say_it(describe: Describe) -> None:
-    found = partners([JOIN])
+    found = partners([JOIN], NAMES)
     [change] = [
         each["value"]
         for each in describe(emit_column(FOREIGN, found[FOREIGN], NAMES, "io"))["value"]["patch"]
@@ -94,11 +94,11 @@ def test_columns_and_datasets_say_it(describe: Describe) -> None:
     ]
     assert "id \\u00b7 customers (0.97, many to one, not verified on data)" in json.dumps(change)
     patch = json.dumps(describe(emit_dataset(ORDERS, [JOIN], NAMES, "io")), ensure_ascii=False)
-    assert "· 0.97, not verified on data" in patch
+    assert "· not verified on data · joinability 0.97" in patch
 
 
 def test_the_best_score_is_that_of_verified_joins(describe: Describe) -> None:
-    found = partners([JOIN])
+    found = partners([JOIN], NAMES)
     written = describe(emit_column(FOREIGN, found[FOREIGN], NAMES, "io"))["value"]["patch"]
     [score] = [each["value"] for each in written if "bestJoinScore" in each["path"]]
     assert [*score["values"][0].values()] == [0.0]
