@@ -18,7 +18,7 @@ from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
 from datahub_hyperjoin.joins import Evidence, Join, RunSql, Suggestion
-from datahub_hyperjoin.joins.describe import shown_first
+from datahub_hyperjoin.joins.lists import shown_first
 from datahub_hyperjoin.locations import File, Relation
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.config.sections import require_extras

@@ -20,7 +20,7 @@ from datahub_hyperjoin.joins import (
     Statement,
     Verdict,
 )
-from datahub_hyperjoin.joins.describe import list_best_joins
+from datahub_hyperjoin.joins.lists import list_best_joins
 from datahub_hyperjoin.tables import Pair, TableId
 from datahub_hyperjoin.visible import logger_of, visible
 

@@ -16,7 +16,7 @@ from datahub_hyperjoin.joins import (
     Statement,
     sort_joins,
 )
-from datahub_hyperjoin.joins.describe import list_best_joins
+from datahub_hyperjoin.joins.lists import list_best_joins
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import ColumnId, TableId
 
@@ -127,6 +127,13 @@ def test_the_table_fits_a_narrow_terminal() -> None:
     assert max(map(len, narrow)) < most
     assert narrow[-2].startswith("flights.csv.carrier_0")
     assert narrow[-1].rstrip() == "= airlines.csv.carrier"
+    narrowest = list_best_joins([join(0), join(1)], width=80).splitlines()
+    assert max(map(len, narrowest)) <= 80
+    assert narrowest[1] == "role · joinability · shared values · with a partner · cardinality"
+    assert narrowest[3:5] == [
+        "flights.csv.carrier_0 = airlines.csv.carrier",
+        "  same domain · 0.90 · 16 · 100% / 50% of values · many-to-one",
+    ]
 
 
 def test_the_table_names_all_columns_of_a_composite_key() -> None:

@@ -10,7 +10,8 @@ from datahub_hyperjoin.cli.output import with_format
 from datahub_hyperjoin.cli.sources import decision_file, open_source, read_known_joins, with_sources
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.joins import rename_columns
-from datahub_hyperjoin.joins.describe import describe, short_columns
+from datahub_hyperjoin.joins.describe import describe
+from datahub_hyperjoin.joins.lists import short_columns
 from datahub_hyperjoin.visible import visible_json
 
 if TYPE_CHECKING:

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TypedDict
 
 import click
 from typing_extensions import Unpack
 
-from datahub_hyperjoin.cli.output import print_result, print_warnings
+from datahub_hyperjoin.cli.output import print_result, print_warnings, terminal_width
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.joins import RunSql
 from datahub_hyperjoin.storage import refuse_foreign_page, replacing
@@ -246,7 +245,7 @@ def _format(found: "FoundJoins", output_format: str) -> str:
     from datahub_hyperjoin.discovery import records  # noqa: PLC0415 (as above)
 
     if output_format == "table":
-        return found.as_text(get_terminal_size().columns if sys.stdout.isatty() else None)
+        return found.as_text(terminal_width())
     write = {
         "json": records.records_as_json,
         "csv": records.records_as_csv,

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from shutil import get_terminal_size
 from typing import Any, TypeVar
 
 import click
@@ -17,6 +18,11 @@ def print_result(text: str, *, nl: bool = True) -> None:
     """Print a text that programs may read, whose names are exact unless a terminal shows it."""
     # Without the last argument, click would take escape sequences out of names.
     click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=nl, color=True)
+
+
+def terminal_width() -> int | None:
+    """Return the number of characters of a line on the terminal; None if nobody reads it there."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_warnings(warnings: Sequence[str]) -> None:

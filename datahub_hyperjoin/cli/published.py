@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from tabulate import tabulate
 
-from datahub_hyperjoin.cli.output import print_result, with_format
+from datahub_hyperjoin.cli.output import print_result, terminal_width, with_format
 from datahub_hyperjoin.cli.sources import JoinSource, with_source
 from datahub_hyperjoin.joins import Join, Verdict, rename_columns
 from datahub_hyperjoin.joins.describe import (
@@ -14,8 +13,8 @@ from datahub_hyperjoin.joins.describe import (
     fan_out_in_words,
     join_in_brief,
     role_in_words,
-    short_columns,
 )
+from datahub_hyperjoin.joins.lists import fit_lines, fit_table, short_columns
 from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath, find_path
 from datahub_hyperjoin.metadata.relationships import join_as_json
 from datahub_hyperjoin.metadata.urns import dataset_urn, plain_path
@@ -23,6 +22,7 @@ from datahub_hyperjoin.visible import visible, visible_json
 from datahub_hyperjoin.wording import number_of
 
 _HEADERS = ("joinability", "join", "role", "cardinality", "decision")
+_NAMES = slice(1, 2)
 
 
 def _as_table(joins: Sequence[Join]) -> str:
@@ -30,10 +30,9 @@ def _as_table(joins: Sequence[Join]) -> str:
 
     `hyperjoin accept` and `hyperjoin reject` understand the join conditions in the table.
     """
-    # Otherwise tabulate would rewrite names that look like numbers.
     rename = short_columns(joins)
     rows = [_cells(rename_columns(join, rename)) for join in joins]
-    return tabulate(rows, headers=_HEADERS, disable_numparse=True)
+    return fit_table(_HEADERS, rows, terminal_width(), names=_NAMES)
 
 
 def _cells(join: Join) -> tuple[str, ...]:
@@ -91,16 +90,17 @@ def _path_as_table(path: JoinPath) -> str:
         ([""], path.rivals_in_words),
         (["", "Direct joins of the first and the last table:"], [*map(join_in_brief, path.direct)]),
     )
+    width = terminal_width()
     rows = [(*_cells(step.join), fan_out_in_words(step.join) or "unknown") for step in path.steps]
     lines = [
         visible(" → ".join(names)),
         f"{number_of(len(path.steps), 'join')} with a combined joinability of {path.strength:.2f}",
         visible(path.grain_in_words),
         "",
-        tabulate(rows, headers=(*_HEADERS, "rows"), disable_numparse=True),
+        fit_table((*_HEADERS, "rows"), rows, width, names=_NAMES),
         *(line for title, found in beside if found for line in (*title, *found)),
     ]
-    return "\n".join(lines)
+    return fit_lines("\n".join(lines), width)
 
 
 def _path_as_json(path: JoinPath) -> str:

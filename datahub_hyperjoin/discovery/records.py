@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
 from datahub_hyperjoin.joins import FILE_DIALECT, SCORE_DIGITS, Join, Statement, rounded_share
-from datahub_hyperjoin.joins.describe import DECLARED
+from datahub_hyperjoin.joins.lists import DECLARED
 from datahub_hyperjoin.tables import ColumnId, DataType
 from datahub_hyperjoin.visible import visible, visible_json
 from datahub_hyperjoin.wording import number_of

@@ -17,7 +17,7 @@ from datahub_hyperjoin.discovery.progress import RunWarning
 from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, record_of, record_of_key
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement, Verdict
-from datahub_hyperjoin.joins.describe import list_best_joins
+from datahub_hyperjoin.joins.lists import list_best_joins
 from datahub_hyperjoin.names import names_table
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId

@@ -35,6 +35,7 @@ _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
 """Operators of a join condition, as `hyperjoin joins` shows them or people type them."""
 
 _ENDS = re.compile(" = | and ")
+_BROKEN = re.compile(r"\s*\n\s*")  # a narrow terminal shows a condition in several lines
 """Separators of the columns in a join condition."""
 
 _OFFERED = 3
@@ -61,7 +62,7 @@ def find_join(graph: "DataHubGraph", name_or_urn: str) -> Join:
     Raises:
         UnknownNameError: No join matches, or more than one.
     """
-    name = name_or_urn.strip()
+    name = _BROKEN.sub(" ", name_or_urn.strip())
     if name.startswith("urn:li:erModelRelationship:"):
         data = execute(graph, "join", join=name)
         with parsing("join"):
@@ -87,7 +88,7 @@ def choose_join(
 
     In a condition, tables may have their titles.
     """
-    name = name_or_urn.strip()
+    name = _BROKEN.sub(" ", name_or_urn.strip())
     spellings = _spellings(name)
     named = [(join, _names_of(join, titles)) for join in joins]
     matches = best_fits(

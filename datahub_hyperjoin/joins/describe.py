@@ -1,30 +1,24 @@
-"""What people and AI agents read about a join: words, sentences, shares, lines and lists.
+"""What people and AI agents read about a join: words, sentences, shares and lines.
 
 The page, the terminal, the catalog, agents and notebooks tell the same.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-
-from tabulate import tabulate
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from datahub_hyperjoin.cell_parts import CellParts
-from datahub_hyperjoin.joins.compound import CrosswalkJoin, lone_joins
-from datahub_hyperjoin.joins.evidence import Cardinality, Evidence, RowCounts
+from datahub_hyperjoin.joins.evidence import Cardinality, RowCounts
 from datahub_hyperjoin.joins.join import (
     ROW_LIMIT,
     Derivation,
     Join,
-    JoinedColumns,
     Role,
     Statement,
-    rename_columns,
 )
 from datahub_hyperjoin.joins.safety import NOT_VERIFIED, grain_of
 from datahub_hyperjoin.names import without_extension
-from datahub_hyperjoin.tables import ColumnId, short_names
 from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import about, join_with_and, number_of, percent
@@ -375,117 +369,6 @@ def _singular(plural: str) -> str:
     return plural[:-2] if re.search("(sses|shes|ches|xes)$", plural) else plural[:-1]
 
 
-_MAX_JOINS = 25
-DECLARED = "declared, not verified"
-"""Words that mark a join of a foreign key that no values confirm."""
-_HEADERS = (
-    "column",
-    "joins with",
-    "role",
-    "joinability",
-    "shared values",
-    "with a partner",
-    "cardinality",
-    "note",
-)
-
-_Rename = Callable[[ColumnId], ColumnId]
-
-
-def short_columns(joins: Sequence[Join | CrosswalkJoin]) -> _Rename:
-    """Return a function that gives tables the shortest names that tell them apart, for people."""
-    known = {end.table for join in joins for pair in join.pairs for end in pair}
-    known |= {join.via[0].table for join in joins if isinstance(join, Join) and join.via}
-    names = short_names(known)
-    return lambda column: replace(column, table=replace(column.table, name=names[column.table]))
-
-
-def list_best_joins(
-    joins: Sequence[Join],
-    crosswalks: Sequence[CrosswalkJoin] = (),
-    named: Sequence[Join] = (),
-    derived: Mapping[Derivation, int] | None = None,
-    *,
-    width: int | None = None,
-) -> str:
-    """List the best joins as a text table, which fits a terminal of a `width` if possible.
-
-    `derived` counts the joins that are not listed, by the reason.
-    """
-    rename = short_columns([*joins, *crosswalks, *named])
-    rows = [_row(rename_columns(join, rename)) for join in joins[:_MAX_JOINS]]
-    none = "No join was verified on data." if named else "No joins found."
-    lines = [
-        f"{number_of(len(joins), 'join')} found, best first:" if joins else none,
-        _tabulate(rows, width) if rows else "",
-        *_count_more(joins),
-        *_count_derived(derived or {}),
-        *_list_crosswalks(crosswalks, joins, rename),
-        *_list_named([rename_columns(join, rename) for join in named]),
-    ]
-    return "\n".join(line for line in lines if line)
-
-
-def _tabulate(rows: Sequence[tuple[str, ...]], width: int | None) -> str:
-    headers, end = _HEADERS, None if any(row[-1] for row in rows) else -1
-    table = tabulate([row[:end] for row in rows], headers=headers[:end], disable_numparse=True)
-    if width is None or max(map(len, table.splitlines())) <= width:
-        return table
-    # The names take most of the width.
-    stacked = [(f"{one}\n= {other}", *rest) for one, other, *rest in (row[:end] for row in rows)]
-    return tabulate(stacked, headers=("join", *headers[2:end]), disable_numparse=True)
-
-
-def shown_first(
-    joins: Sequence[Join], crosswalks: Sequence[CrosswalkJoin] = ()
-) -> frozenset[JoinedColumns]:
-    """Return the columns of the joins that `list_best_joins` lists."""
-    direct = (join.pairs for join in joins[:_MAX_JOINS])
-    return frozenset([*direct, *(crosswalk.pairs for crosswalk in crosswalks[:_MAX_JOINS])])
-
-
-def _row(join: Join) -> tuple[str, ...]:
-    """Format a join as a row of the report's table, with the referring column first."""
-    seen = join.directed
-    return (
-        *_sides(join.directed_pairs),
-        role_in_words(join),
-        f"{join.joinability:.2f}",
-        f"{seen.measured.shared:,}",
-        _with_partner(seen.measured),
-        seen.measured.cardinality.words,
-        note_in_words(seen),
-    )
-
-
-def _with_partner(evidence: Evidence) -> str:
-    """Return the share of each side's rows that have a partner, or else of its values."""
-    shares = [
-        counts.matched_share
-        for counts in (evidence.left_counts, evidence.right_counts)
-        if counts and counts.matched_share is not None
-    ]
-    if len(shares) == 2:  # noqa: PLR2004 (both sides)
-        return f"{percent(shares[0])} / {percent(shares[1])} of rows"
-    left, right = evidence.left_containment, evidence.right_containment
-    return f"{percent(left)} / {percent(right)} of values"
-
-
-def _sides(pairs: JoinedColumns) -> Iterator[str]:
-    """For each side of a join, yield its table and columns as text."""
-    # A composite key names its table once, as in `teams.year + team`.
-    for columns in zip(*pairs, strict=True):
-        yield visible(" + ".join([str(columns[0]), *(column.path for column in columns[1:])]))
-
-
-def _count_derived(derived: Mapping[Derivation, int]) -> Iterator[str]:
-    if not derived:
-        return
-    yield "\nNot listed, as they follow from other joins or join no things:"
-    yield from (f"{count:,} {FOLLOWING[reason]}" for reason, count in derived.items())
-    yield "`--all`, or in a recipe `model.ranking.list_all: true`, lists them, too."
-
-
 def more_tables(reasons: Iterable[Derivation]) -> str:
     """Count the tables whose joins a list leaves out, for reasons; empty if there are none.
 
@@ -495,47 +378,3 @@ def more_tables(reasons: Iterable[Derivation]) -> str:
     counts = Counter(reasons)
     told = [f"{number_of(counts[why], 'more table')} {_MORE[why]}" for why in _MORE if counts[why]]
     return f"and {join_with_and(told)}" if told else ""
-
-
-def _list_crosswalks(
-    crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join], rename: _Rename
-) -> Iterator[str]:
-    if not crosswalks:
-        return
-    noun = "pair of columns joins" if len(crosswalks) == 1 else "pairs of columns join"
-    # The page lists these among the joins, so the reader has to know how many they add.
-    further = sum(1 for _ in lone_joins(crosswalks, joins))
-    yield (
-        f"\n{len(crosswalks)} {noun} in two steps, through a table with codes and names "
-        f"({further} besides the joins above):"
-    )
-    for crosswalk in crosswalks[:_MAX_JOINS]:
-        steps = " and ".join(f"{rename(left)} = {rename(right)}" for left, right in crosswalk.pairs)
-        yield visible(f"{steps} ({crosswalk.joinability:.2f})")
-    yield from _count_more(crosswalks)
-
-
-def _list_named(joins: Sequence[Join]) -> Iterator[str]:
-    declared = [join for join in joins if join.catalog.declared]
-    others = [join for join in joins if not join.catalog.declared]
-    noun = "foreign key has" if len(declared) == 1 else "foreign keys have"
-    yield from _list_unverified(declared, f"{noun} no values to compare yet", DECLARED)
-    noun = "join is" if len(others) == 1 else "joins are"
-    what = f"{noun} suggested by names, and not verified on data"
-    yield from _list_unverified(others, what)
-
-
-def _list_unverified(joins: Sequence[Join], what: str, mark: str = "") -> Iterator[str]:
-    if not joins:
-        return
-    yield f"\n{len(joins)} {what}:"
-    for join in joins[:_MAX_JOINS]:
-        arrow = "→" if join.referenced else "="
-        pairs = " and ".join(f"{left} {arrow} {right}" for left, right in join.directed_pairs)
-        yield visible(f"{pairs} ({mark or f'{join.joinability:.2f}'})")
-    yield from _count_more(joins)
-
-
-def _count_more(joins: Sequence[object]) -> list[str]:
-    more = len(joins) - _MAX_JOINS
-    return [f"... and {more} more."] if more > 0 else []

@@ -102,7 +102,7 @@ def test_every_place_has_the_same_paths_and_exports(run: Run, place: str) -> Non
 
 def test_joins_of_a_dataset_are_listed_by_its_title(run: Run) -> None:
     lines = succeed(run("joins", "--dataset", "planes")).splitlines()
-    assert lines[0].split() == ["joinability", "join", "role", "cardinality", "decision"]
+    assert lines[0].split() == ["joinability", "join", "role", "cardinality"]
     assert "planes.csv.tailnum ← flights.csv.tailnum" in lines[2]
     none = succeed(run("joins", "--dataset", "planes", "--column", "maker", place="data"))
     assert none == "No joins of planes.maker in the data.\n"

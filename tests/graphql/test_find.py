@@ -56,6 +56,7 @@ def test_a_composite_join_is_found_by_all_its_columns(
         "orders.customer → customers.id",
         "customers.id = orders.customer",
         "public.orders.customer = shop.public.customers.id",
+        "orders.customer  \n→ customers.id",
     ],
 )
 def test_a_join_is_found_by_the_last_parts_of_its_tables(shop: Shop, name: str) -> None:
