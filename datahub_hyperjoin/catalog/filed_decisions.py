@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -210,7 +211,7 @@ def write_decision(
     by: str = "",
     reason: str = "",
 ) -> WrittenDecision:
-    """Build a decision about a join as the file of decisions stores it."""
+    """Build a decision that is made now about a join, as the file of decisions stores it."""
     counts = Counter(table.name for table in tables)
     left, right = (
         dataset_urn(column.table) if counts[column.table.name] > 1 else column.table.name
@@ -224,6 +225,7 @@ def write_decision(
         verdict=verdict,
         by=by,
         reason=reason,
+        when=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
 
 

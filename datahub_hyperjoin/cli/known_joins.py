@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from functools import cached_property
 from getpass import getuser
 from pathlib import Path
@@ -122,7 +121,7 @@ class KnownJoins(JoinSource):
     ) -> FiledDecision:
         written = write_decision(join.pairs, self._tables, verdict, by=by, reason=why)
         left, right = join.tables
-        return FiledDecision(written=replace(written, when=_now()), left=left, right=right)
+        return FiledDecision(written=written, left=left, right=right)
 
     @cached_property
     def _joins(self) -> list[Join]:
@@ -211,10 +210,6 @@ def _user() -> str:
     with suppress(OSError, KeyError, ImportError):  # a container may have no name of its user
         return getuser()
     return ""
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def search_joins(sources: Sequence[str], decisions: Path, *, sql: bool) -> KnownJoins:

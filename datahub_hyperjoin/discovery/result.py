@@ -1,7 +1,7 @@
 """The result of a run: joins, their SQL, paths between tables, and decisions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, reco
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement, Verdict
 from datahub_hyperjoin.joins.lists import list_best_joins
-from datahub_hyperjoin.names import names_table
+from datahub_hyperjoin.names import find_spelling, names_table
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
@@ -183,6 +183,7 @@ class FoundJoins:
 
         Raises:
             UnknownTableError: The join is of another run.
+            UnknownColumnError: A table of this run has no such column.
             FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
@@ -198,6 +199,7 @@ class FoundJoins:
 
         Raises:
             UnknownTableError: The join is of another run.
+            UnknownColumnError: A table of this run has no such column.
             FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
@@ -214,13 +216,14 @@ class FoundJoins:
 
         Raises:
             UnknownTableError: The join is of another run.
+            UnknownColumnError: A table of this run has no such column.
             FaultyDecisionsError: The file cannot be read.
             UnwritablePathError: The file cannot be written.
         """
         from datahub_hyperjoin.catalog.filed_decisions import without_decision  # noqa: PLC0415 (as below)
 
         filed = self._filed(decided, Verdict.REJECTED)
-        before, after = self._change(lambda earlier: without_decision(earlier, filed))
+        before, after = self._change(lambda earlier: without_decision(earlier, filed, self._paths))
         kept = {*map(id, after)}
         return tuple(each.written for each in before if id(each) not in kept)
 
@@ -301,7 +304,7 @@ class FoundJoins:
         from datahub_hyperjoin.catalog.filed_decisions import with_decision  # noqa: PLC0415 (as below)
 
         new = self._filed(join, verdict, by=by, reason=reason)
-        self._change(lambda earlier: with_decision(earlier, new))
+        self._change(lambda earlier: with_decision(earlier, new, self._paths))
 
     def _filed(
         self,
@@ -325,9 +328,20 @@ class FoundJoins:
             for table in {column.table for pair in columns for column in pair} - {*self._tables}:
                 near = get_close_matches(table.name, self._names, n=3)
                 raise UnknownTableError.named(table.name, near=near)
-            written = write_decision(columns, self._tables, verdict, by=by, reason=reason)
+            known = [(self._spelled(left), self._spelled(right)) for left, right in columns]
+            written = write_decision(tuple(known), self._tables, verdict, by=by, reason=reason)
         [filed] = find_decided_tables([written], self._tables)
         return filed
+
+    def _spelled(self, column: ColumnId) -> ColumnId:
+        """Return a column as its table spells it; nothing is checked of a table without columns."""
+        from datahub_hyperjoin.explain.errors import UnknownColumnError  # noqa: PLC0415 (as above)
+
+        paths = self._paths[column.table]
+        path = find_spelling(column.path, paths)
+        if paths and path not in paths:
+            raise UnknownColumnError.of_table(path, str(column.table), known=paths)
+        return replace(column, path=path)
 
     def _change(
         self, change: Callable[[Sequence[FiledDecision]], Sequence[FiledDecision]]
@@ -353,6 +367,13 @@ class FoundJoins:
     @property
     def _tables(self) -> list[TableId]:
         return [each.table.id for each in self.findings.profiles]
+
+    @cached_property
+    def _paths(self) -> dict[TableId, list[str]]:
+        return {
+            each.table.id: [column.id.path for column in each.columns]
+            for each in self.findings.profiles
+        }
 
     @property
     def _counts(self) -> str:

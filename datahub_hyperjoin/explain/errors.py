@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.wording import name_some
 
 
@@ -17,7 +18,8 @@ class UnknownColumnError(HyperJoinError, LookupError):
         return cls(f"no table that was read has the column {name!r}. {fix}")
 
     @classmethod
-    def of_table(cls, column: str, table: str, *, near: Sequence[str]) -> Self:
+    def of_table(cls, column: str, table: str, *, known: Sequence[str]) -> Self:
+        near = find_near(column, known) or known
         return cls(
             f"the table {table!r} has no column {column!r}. Did you mean "
             f"{name_some([*map(repr, near)])}?"

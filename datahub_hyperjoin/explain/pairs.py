@@ -11,7 +11,6 @@ from datahub_hyperjoin.explain.clues import ClueExplanation, WatchedTrees
 from datahub_hyperjoin.explain.errors import SameColumnError, UnknownColumnError
 from datahub_hyperjoin.find import LakeComparison
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.joins import (
     CatalogEvidence,
     CrosswalkJoin,
@@ -204,8 +203,7 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
         raise UnknownColumnError.of_unread_table(name, fault=table.fault)
     for table, column in split_column_name(name, read):
         paths = [each.id.path for each in table.columns]
-        near = find_near(column, paths) or paths
-        raise UnknownColumnError.of_table(column, str(table.table.id), near=near)
+        raise UnknownColumnError.of_table(column, str(table.table.id), known=paths)
     full_names = {title: full for full, title in short.items()} | {full: full for full in columns}
     near = [full_names[text] for text in get_close_matches(name, full_names, n=1)]
     raise UnknownColumnError.named(name, near=near)

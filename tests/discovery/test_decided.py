@@ -1,6 +1,8 @@
 """Test that people can decide about a result's joins, and that later runs keep the decisions."""
 
+import re
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pandas as pd
@@ -11,11 +13,13 @@ from datahub_hyperjoin import FoundJoins, find_joins
 from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.discovery.errors import UnknownTableError
 from datahub_hyperjoin.errors import FaultyDecisionsError
+from datahub_hyperjoin.explain.errors import UnknownColumnError
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 HEADER = "left_table,left_column,right_table,right_column,decision,by,reason\n"
+TIMED = HEADER.replace("\n", ",when\n")
 CUSTOMER = "customers.csv,id,orders.csv,customer"
 REGION = "customers.csv,region,regions.csv,code"
 
@@ -28,6 +32,12 @@ def to_customers(found: FoundJoins) -> Join:
 
 def names(found: FoundJoins) -> list[str]:
     return [str(join.referring) for join in found]
+
+
+def read(file: Path) -> str:
+    """Read a file of decisions, with `now` for the times of today."""
+    today = datetime.now(timezone.utc).date().isoformat()
+    return re.sub(rf"{today}T\d\d:\d\d:\d\d\+00:00", "now", file.read_text())
 
 
 def ingest(folder: Path, file: Path) -> HyperJoinReport:
@@ -55,8 +65,8 @@ def test_later_runs_keep_to_what_is_written(folder: Path, tmp_path: Path) -> Non
     found.reject(join, by="Ann", reason="old, and odd")
     [region] = [each for each in found if each is not join]
     found.accept(region)
-    assert file.read_text() == (
-        f'{HEADER}{CUSTOMER},rejected,Ann,"old, and odd"\n{REGION},accepted,,\n'
+    assert read(file) == (
+        f'{TIMED}{CUSTOMER},rejected,Ann,"old, and odd",now\n{REGION},accepted,,,now\n'
     )
     assert len(found) == 2
     assert found._repr_html_() == shown
@@ -71,7 +81,7 @@ def test_later_runs_keep_to_what_is_written(folder: Path, tmp_path: Path) -> Non
     # No run finds a rejected join, but its decision can be undone.
     again.undo(next(each for each in again.decisions if each.verdict is Verdict.REJECTED))
     again.undo(again.joins[0])
-    assert file.read_text() == HEADER
+    assert read(file) == TIMED
     assert sorted(names(find_joins(folder, decisions=file, sql=False))) == sorted(names(found))
 
 
@@ -81,7 +91,7 @@ def test_without_a_file_the_result_keeps_decisions(frames: dict[str, pd.DataFram
     found.accept(join)
     found.reject(join)
     [decision] = found.decisions
-    assert decision == WrittenDecision(
+    assert replace(decision, when="") == WrittenDecision(
         left_table="customers",
         left_columns=("id",),
         right_table="orders",
@@ -109,14 +119,30 @@ def test_a_decision_replaces_those_in_the_file(folder: Path, tmp_path: Path) -> 
     swapped = f"{urn},customer,customers.csv,id,accepted,Cy,sure\n"
     file.write_text(f"{HEADER}{others[0]}{swapped}{others[1]}{CUSTOMER},rejected,,\n")
     found.accept(to_customers(found), by="Di")
-    assert file.read_text() == f"{HEADER}{others[0]}{CUSTOMER},accepted,Di,\n{others[1]}"
+    kept = [line.replace("\n", ",\n") for line in others]
+    assert read(file) == f"{TIMED}{kept[0]}{CUSTOMER},accepted,Di,,now\n{kept[1]}"
     [undone] = found.undo(to_customers(found))
     assert undone.words == "accepted by Di"
-    assert file.read_text() == HEADER + "".join(others)
+    assert read(file) == TIMED + "".join(kept)
     file.write_text("left,right\n")
     with pytest.raises(FaultyDecisionsError, match="unknown column `left`"):
         found.accept(to_customers(found))
     assert file.read_text() == "left,right\n"
+
+
+def test_columns_are_found_in_any_case(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "decisions.csv"
+    file.write_text(f"{HEADER}customers.csv,ID,orders.csv,CUSTOMER,rejected,Bo,\n")
+    found = find_joins(folder, sql=False)
+    join = to_customers(found)
+    found.file = file
+    loud = replace(join, left=replace(join.left, path=join.left.path.upper()))
+    found.accept(loud, by="Di")
+    assert read(file) == f"{TIMED}{CUSTOMER},accepted,Di,,now\n"
+    wrong = replace(join, left=replace(join.left, path="idd"))
+    with pytest.raises(UnknownColumnError, match=r"has no column 'idd'\. Did you mean 'id'\?"):
+        found.reject(wrong)
+    assert len(found.undo(loud)) == 1
 
 
 def test_a_composite_key_is_decided_as_a_whole(tmp_path: Path) -> None:
