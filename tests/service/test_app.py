@@ -198,6 +198,13 @@ def test_the_list_comes_before_the_picture(browser: Browser) -> None:
     assert titles[ORDERS] == titles["/"]
 
 
+@pytest.mark.usefixtures("join")
+def test_the_page_says_that_the_catalog_lacks_joins_that_follow(browser: Browser) -> None:
+    page = browser.client.get(ORDERS).text
+    assert "<i>Suggested joins</i> of a dataset counts the tables that only they reach" in page
+    assert "lists them" not in page  # an option of a run
+
+
 def test_a_dataset_of_which_all_joins_are_rejected_has_joins(browser: Browser, join: str) -> None:
     assert browser.decide(join, "rejected")[0] == 200
     assert "<h2>No joins found</h2>" not in browser.client.get(ORDERS).text
