@@ -18,6 +18,7 @@ from datahub_hyperjoin.joins import Cardinality, Derivation, Join, JoinedColumns
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.roles.references import NO_KEY, Relations
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, stems
 from datahub_hyperjoin.model.signals.pairs import Floats, PairFloats, PairInts
 from datahub_hyperjoin.tables import (
     ColumnId,
@@ -118,7 +119,9 @@ def find_domains(
 _FAMILY = 3
 """Minimum number of columns of a table that is recognised by the names of its columns; many lists
 of codes have an id and a name."""
-_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?\b.*")
+_NEARLY_UNIQUE = 0.9
+"""Minimum uniqueness of a key with a few repeated values."""
+_DATE = re.compile(r"\d{4}(?P<day>-\d\d(-\d\d)?\b.*)?")
 _MOSTLY = 0.5
 """Minimum share of dates in the sample of a column of dates, which may also hold years and other
 texts."""
@@ -160,16 +163,16 @@ class _Surroundings:
             return None
         if self._are_family(*join.tables):
             return Derivation.SAME_COLUMNS
-        if join.role.is_directed or join.measured.cardinality is not Cardinality.MANY_MANY:
+        if join.role.is_directed:
             return None
-        if join.role is Role.SIBLING:
+        repeats = join.measured.cardinality is Cardinality.MANY_MANY
+        if repeats and join.role is Role.SIBLING:
             return Derivation.SAME_KEY
-        if frozenset(join.tables) in self.keyed:
-            return Derivation.SAME_TABLES
         ends = {join.left, join.right}
-        sides = (each for table in join.tables for each in self.columns[table])
-        dates = {each.id for each in sides if each.id in ends and _holds_dates(each)}
-        return Derivation.DATES if dates == ends else None
+        sides = [each for table in join.tables for each in self.columns[table] if each.id in ends]
+        if repeats and frozenset(join.tables) in self.keyed:
+            return None if any(map(_is_nearly_key, sides)) else Derivation.SAME_TABLES
+        return Derivation.DATES if all(map(_holds_dates, sides)) else None
 
     def _are_family(self, left: TableId, right: TableId) -> bool:
         """Return whether two tables have the same columns."""
@@ -180,11 +183,17 @@ class _Surroundings:
         return header == other
 
 
+def _is_nearly_key(profile: ColumnProfile) -> bool:
+    is_marked = not IDENTIFIER_WORDS.isdisjoint(stems(profile.id.path))
+    return is_marked and profile.uniqueness >= _NEARLY_UNIQUE
+
+
 def _holds_dates(profile: ColumnProfile) -> bool:
     if profile.type in {DataType.DATE, DataType.TIMESTAMP}:
         return True
-    dates = sum(_DATE.fullmatch(cell) is not None for cell in profile.sample)
-    return dates > _MOSTLY * len(profile.sample)
+    dates = [found for found in map(_DATE.fullmatch, profile.sample) if found]
+    # Dates of long ago are often mere years; numbers of four digits are years beside dates alone.
+    return len(dates) > _MOSTLY * len(profile.sample) and any(found["day"] for found in dates)
 
 
 def drop_redundant_joins(

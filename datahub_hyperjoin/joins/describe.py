@@ -30,7 +30,7 @@ FOLLOWING = {
     Derivation.SAME_COLUMNS: "between tables with the same columns, such as those of two years",
     Derivation.SAME_KEY: "between columns that refer to one key, which repeat on both sides",
     Derivation.SAME_TABLES: "between tables that a key joins, by columns that repeat on both sides",
-    Derivation.DATES: "of dates that repeat on both sides",
+    Derivation.DATES: "of dates, without a calendar",
 }
 """Words that follow the number of joins that are not listed, by the reason."""
 
@@ -38,7 +38,7 @@ _MORE = {
     Derivation.SAME_COLUMNS: "with the same columns",
     Derivation.SAME_KEY: "by the same key",
     Derivation.SAME_TABLES: "that a key joins better",
-    Derivation.DATES: "by dates that repeat",
+    Derivation.DATES: "by dates alone",
 }
 """Words that follow a number of tables whose joins are not listed, by the reason."""
 

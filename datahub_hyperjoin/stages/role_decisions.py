@@ -31,7 +31,7 @@ from datahub_hyperjoin.model.llm.errors import Failure
 from datahub_hyperjoin.model.roles.reference_trees import Correction, correct_by_trees
 from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
 from datahub_hyperjoin.model.roles.words import endings
-from datahub_hyperjoin.model.signals.names import meaningful_words
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, meaningful_words
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.value_forms import VALUE_FORMS
@@ -45,6 +45,8 @@ _MAX_DENSITY = 0.5
 every counter holds 1 to 10."""
 _MAX_SELECTIVITY = 0.1
 """Selectivity of a join above which its values hardly tell rows apart."""
+_TIMES = frozenset(["date", "day", "hour", "month", "quarter", "season", "week", "year"])
+"""Things whose numbers stand in tables of any kind."""
 _FEW_VALUES = 2
 """Maximum number of shared values at which such a join is never useful: two values are a flag."""
 _FIRST = 8
@@ -363,13 +365,15 @@ class _Decisions:
         self, left: int, right: int, evidence: Evidence, probability: float
     ) -> str:
         """Return the reason why two columns share no domain; empty if they may share one."""
-        density = self.index.lake.density
-        if max(density[left], density[right]) > _MAX_DENSITY:
+        density, is_named = self.index.lake.density, self._are_named_alike(left, right)
+        if max(density[left], density[right]) > _MAX_DENSITY and not is_named:
             return (
                 "its numbers fill their range without gaps, so that they are in every such column, "
                 "and neither column surely refers to the other"
             )
-        objection = self._find_nearby_key(left, right) or self._find_flag(left, right, evidence)
+        sure = max(self.min_joinability, probability if is_named else 0.0)
+        objection = self._find_nearby_key(left, right, sure)
+        objection = objection or self._find_flag(left, right, evidence)
         if objection or probability >= self.min_joinability:
             return objection
         return (
@@ -378,12 +382,22 @@ class _Decisions:
             f"{probability:.2f}, below `model.ranking.min_joinability` {self.min_joinability:g}"
         )
 
-    def _find_nearby_key(self, left: int, right: int) -> str:
-        """Object to columns of one folder or schema of which one refers to a key there."""
+    def _are_named_alike(self, left: int, right: int) -> bool:
+        """Return whether columns of one folder or schema identify things of one name."""
+        # Tables of lists repeat the `list_id` of their lists, of which there may be no table.
+        lake = self.index.lake
+        name, other = (lake.column_words[column] for column in (left, right))
+        things = meaningful_words(name)
+        is_marked = bool(things) and not IDENTIFIER_WORDS.isdisjoint(name)
+        is_near = lake.ids[left].table.place == lake.ids[right].table.place
+        return name == other and is_marked and is_near and _TIMES.isdisjoint(things)
+
+    def _find_nearby_key(self, left: int, right: int, sure: float) -> str:
+        """Object to columns of one folder or schema of which one surely refers to a key there."""
         ids, keys = self.index.lake.ids, self.relations.key
         place = ids[left].table.place
         for column in (left, right) if place == ids[right].table.place else ():
-            is_sure = self.relations.probability[column] >= self.min_joinability
+            is_sure = self.relations.probability[column] >= sure
             if is_sure and ids[keys[column]].table.place == place:
                 return (
                     f"{ids[column]} refers to {ids[keys[column]]}, and joins other columns of its "

@@ -24,7 +24,11 @@ LABELS: Tables = {"towns": {"town": CODES[:30], "label": [f"Town {n}" for n in r
 
 
 def objection(
-    tables: Tables, ends: Ends, *, ranked: bool = True, verdict: Verdict | None = None
+    tables: Tables,
+    ends: Ends,
+    *,
+    ranked: bool = True,
+    verdict: Verdict | None = None,
 ) -> str:
     facts = facts_of({ends: CatalogEvidence(verdict=verdict)}) if verdict else NO_FACTS
     index = index_of(tables, facts)
@@ -56,6 +60,29 @@ def test_numbers_without_gaps_are_in_every_counter() -> None:
         "its numbers fill their range without gaps, so that they are in every such column, and "
         "neither column surely refers to the other"
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "is_counter"),
+    [
+        (("list_id", "list_id"), False),
+        (("list_id", "listID"), False),
+        (("list_id", "song_id"), True),
+        (("id", "id"), True),
+        (("list", "list"), True),
+        (("yearID", "yearID"), True),
+    ],
+)
+def test_identifiers_of_one_name_may_be_numbers_without_gaps(
+    names: tuple[str, str], *, is_counter: bool
+) -> None:
+    # Two tables of lists repeat the numbers of the lists, of which there is no table.
+    numbers = [str(100 + n % 40) for n in range(120)]
+    tables = {
+        name: {column: numbers} for name, column in zip(("songs", "films"), names, strict=True)
+    }
+    found = objection(tables, (f"films.{names[1]}", f"songs.{names[0]}"))
+    assert found.startswith("its numbers fill their range without gaps") is is_counter
 
 
 def test_a_column_that_refers_to_a_key_joins_others_through_it() -> None:

@@ -248,7 +248,7 @@ def test_domains_are_disjoint_and_connected_in_most_pairs(pairs: set[tuple[int, 
 
 def table(name: str, header: str, *, date: str = "", days: Sequence[str] = ()) -> TableProfile:
     """Describe a table with columns of words, of which one may hold dates."""
-    words = ["red", "green"]
+    words = ["red", "green"] * 2
     [found] = profile_lake(
         {name: {path: days if path == date else words for path in header.split()}}
     )
@@ -276,7 +276,9 @@ def reasons(joins: list[Join], tables: list[TableProfile]) -> list[Derivation | 
 
 MANY, ONE = Cardinality.MANY_MANY, Cardinality.MANY_ONE
 SHOP = [
-    table("orders", "id customer day note", date="day", days=("2024-01-02", "2024-01", "?")),
+    table(
+        "orders", "id customer day note", date="day", days=("2024-01-02", "2024-01", "1924", "?")
+    ),
     table("bills", "no customer due note", date="due", days=("2024-03-02", "2024-03-04")),
     table("people", "id name note"),
 ]
@@ -289,7 +291,8 @@ SHOP = [
         ("bills customer", "orders customer", Role.SIBLING, MANY, Derivation.SAME_KEY),
         ("bills customer", "orders customer", Role.SIBLING, ONE, None),
         ("bills due", "orders day", Role.SAME_DOMAIN, MANY, Derivation.DATES),
-        ("bills due", "orders day", Role.SAME_DOMAIN, ONE, None),
+        ("bills due", "orders day", Role.SAME_DOMAIN, ONE, Derivation.DATES),
+        ("bills due", "orders day", Role.REFERENCE, ONE, None),
         ("bills note", "orders note", Role.SAME_DOMAIN, MANY, None),
     ],
 )
@@ -307,6 +310,31 @@ def test_what_else_repeats_in_two_tables_follows_from_their_key() -> None:
     other = between("bills note", "people note", Role.SAME_DOMAIN, MANY)
     assert reasons([key, other], SHOP) == [None, Derivation.SAME_TABLES]
     assert reasons([other], SHOP) == [None]
+
+
+@pytest.mark.parametrize(
+    ("name", "repeated", "reason"),
+    [
+        ("code", 1, None),
+        ("code", 2, Derivation.SAME_TABLES),
+        ("name", 1, Derivation.SAME_TABLES),
+    ],
+)
+def test_a_key_with_a_few_repeated_values_is_no_other_column(
+    name: str, repeated: int, reason: Derivation | None
+) -> None:
+    cells = [*"abcdefghij"[repeated:], *"j" * repeated]
+    people = profile_lake({"people": {"id": [*"0123456789"], name: cells}})
+    key = between("bills customer", "people id", Role.REFERENCE, ONE)
+    other = between("bills note", f"people {name}", Role.SAME_DOMAIN, MANY)
+    assert reasons([key, other], [*SHOP[:2], *people]) == [None, reason]
+
+
+def test_numbers_of_four_digits_are_no_dates() -> None:
+    numbers = {"year": ["1999", "2001", "2024"], "id": ["a", "b", "c"]}
+    tables = [*profile_lake({"one": numbers}), *profile_lake({"other": numbers})]
+    made = between("one year", "other year", Role.SAME_DOMAIN, MANY)
+    assert reasons([made], tables) == [None]
 
 
 @pytest.mark.parametrize(
