@@ -11,6 +11,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
@@ -128,6 +129,11 @@ class _Content:
     @property
     def damaged(self) -> list[_Damaged]:
         return [entry for entry in self.entries if isinstance(entry, _Damaged)]
+
+
+def time_of_decision() -> str:
+    """Return the present time as the file says when a decision was made."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def read_decision_file(path: Path, warn: Warn = warn_nobody) -> tuple[WrittenDecision, ...]:

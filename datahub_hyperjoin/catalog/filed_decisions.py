@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from datahub_hyperjoin.decision_file import (
     WrittenDecision,
     editing_decision_file,
     read_decision_file,
+    time_of_decision,
 )
 from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
@@ -225,7 +225,7 @@ def write_decision(
         verdict=verdict,
         by=by,
         reason=reason,
-        when=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        when=time_of_decision(),
     )
 
 

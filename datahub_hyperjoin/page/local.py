@@ -28,6 +28,7 @@ from datahub_hyperjoin.decision_file import (
     WrittenDecision,
     editing_decision_file,
     read_decision_file,
+    time_of_decision,
 )
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.hosts import host_names
@@ -93,7 +94,7 @@ class LocalPage:
                 return  # who decided, and why, stays
             start = decisions.index(same[0]) if same else len(decisions)
             decisions[:] = [each for each in decisions if each not in same]
-            decisions.insert(start, replace(decision, by=self.by))
+            decisions.insert(start, replace(decision, by=self.by, when=time_of_decision()))
 
     def undo(self, decision: WrittenDecision, seen: str | None = None) -> Sequence[WrittenDecision]:
         """Remove all decisions about a join from the file.

@@ -88,7 +88,7 @@ def test_a_decision_takes_the_place_of_others_about_the_join(page: LocalPage) ->
     ]
 
 
-def test_the_file_says_who_decided_if_the_command_does(page: LocalPage) -> None:
+def test_the_file_says_when_and_if_the_command_does_who_decided(page: LocalPage) -> None:
     signed = replace(page, by="Ümit")
     signed.decide(written(verdict=Verdict.REJECTED))
     signed.decide(written("gone.csv", "</script>.csv", Verdict.REJECTED))
@@ -97,6 +97,9 @@ def test_the_file_says_who_decided_if_the_command_does(page: LocalPage) -> None:
         ("gone.csv", "rejected", "Bo"),
     ]
     assert '"by": "\\u00dcmit"' in signed.render("")
+    new, old = (each.when for each in read_decision_file(page.file))
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", new)
+    assert not old
 
 
 def test_the_same_decision_keeps_who_decided(page: LocalPage) -> None:
