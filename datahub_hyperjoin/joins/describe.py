@@ -257,7 +257,7 @@ def shorten(text: str, most: int = _LONGEST_REASON) -> str:
 
 
 _NOT_PLURAL = re.compile(r"(ss|us|is|news|series|species|status|data)$", re.IGNORECASE)
-_PLURAL = re.compile(r"[a-z]+([_-]?[a-z]+)*s", re.IGNORECASE)
+_PLURAL = re.compile(r"([a-z]+[_-])*[a-z]+s", re.IGNORECASE)
 _MANY = 1_000_000
 """Number of rows from which a sentence tells shares. Tables with more rows are profiled by a sample
 by default, so that their number of rows is an estimate."""

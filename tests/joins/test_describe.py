@@ -1,7 +1,7 @@
 """Test that descriptions of joins use plain words."""
 
 from datahub_hyperjoin.joins import Join, Role, RowCounts, Verdict
-from datahub_hyperjoin.joins.describe import describe, shorten, summarize
+from datahub_hyperjoin.joins.describe import describe, describe_rows, shorten, summarize
 from datahub_hyperjoin.tables import ColumnId, TableId
 from lakes.chains import N_N, changed, join
 
@@ -124,3 +124,10 @@ def test_a_long_description_is_cut() -> None:
     assert len(words["description"]) <= 200
     assert words["description"].endswith("word…")
     assert shorten("x" * 200) == "x" * 200
+
+
+def test_a_long_name_of_a_table_takes_no_time() -> None:
+    # A pattern that splits a word in many ways takes minutes for 40 letters.
+    name = "conquestwarriorskillnamesandtransformation"
+    words = describe_rows(MEASURED, (name, "customers"))
+    assert f"rows of {name} with a value match" in words
