@@ -34,7 +34,7 @@ FOLLOWING = {
 }
 """Words that follow the number of joins that are not listed, by the reason."""
 
-_MORE = {
+MORE_TABLES = {
     Derivation.SAME_COLUMNS: "with the same columns",
     Derivation.SAME_KEY: "by the same key",
     Derivation.SAME_TABLES: "that a key joins better",
@@ -376,5 +376,9 @@ def more_tables(reasons: Iterable[Derivation]) -> str:
     'and 11 more tables by the same key'
     """
     counts = Counter(reasons)
-    told = [f"{number_of(counts[why], 'more table')} {_MORE[why]}" for why in _MORE if counts[why]]
+    told = [
+        f"{number_of(counts[why], 'more table')} {MORE_TABLES[why]}"
+        for why in MORE_TABLES
+        if counts[why]
+    ]
     return f"and {join_with_and(told)}" if told else ""

@@ -22,6 +22,7 @@ from datahub_hyperjoin.joins import (
 )
 from datahub_hyperjoin.joins.describe import (
     FOLLOWING,
+    MORE_TABLES,
     describe_rows,
     list_notes,
     note_in_words,
@@ -143,8 +144,8 @@ class Contents:
 
     left_out: int = 0
 
-    derived: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
-    """By the reason, the columns of the joins that follow from others."""
+    derived: tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...] = ()
+    """For each reason, in brief and in words, the columns of the joins that follow from others."""
 
     copies: tuple[tuple[str, str], ...] = ()
     """The names of the tables that are copies, each with that of its original."""
@@ -340,11 +341,15 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
 
 def _number_derived(
     derived: Mapping[Derivation, Sequence[Join]], places: Mapping[ColumnId, int]
-) -> dict[str, tuple[tuple[int, int], ...]]:
-    return {
-        FOLLOWING[why]: tuple((places[join.left], places[join.right]) for join in some[:MOST_JOINS])
+) -> tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...]:
+    return tuple(
+        (
+            MORE_TABLES[why],
+            FOLLOWING[why],
+            tuple((places[join.left], places[join.right]) for join in some[:MOST_JOINS]),
+        )
         for why, some in derived.items()
-    }
+    )
 
 
 def _facts(profile: ColumnProfile, *, is_key: bool) -> Record:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -161,20 +160,12 @@ def render_page(
 ) -> str:
     """Render the HTML page of the joins, for a file or for a web service (`served`)."""
     values = {"contents": contents, "counts": counts, "errors": errors, "served": served}
-    return render_template(
-        "page.html.j2", title=title, library=_library(), decisions=decisions, **values
-    )
+    return render_template("page.html.j2", title=title, decisions=decisions, **values)
 
 
 def render_template(name: str, **values: object) -> str:
     """Render one of this package's templates."""
     return _environment().get_template(name).render(**values)
-
-
-@cache
-def _library() -> str:
-    """Read the JavaScript library that draws the page's picture of tables and joins."""
-    return (files("datahub_hyperjoin") / "page/vendor/force-graph.min.js").read_text("utf-8")
 
 
 @cache  # the service would otherwise compile the templates for every answer

@@ -1,8 +1,8 @@
 """Measure the HTML page of a large lake in a headless Chromium: `make bench-page`.
 
 It writes the page of 5,000 joins between 2,000 tables, and measures how long it takes until the
-list is there, until a search or a filter has changed the list, and how long a frame of the picture
-takes while people move it. With `--pictures FOLDER` it also writes screenshots.
+list is there, and until a search, a filter or the choice of a folder or a table has changed list
+and picture. With `--pictures FOLDER` it also writes screenshots.
 """
 
 import argparse
@@ -44,17 +44,6 @@ _SEARCH = """new Promise((done) => {
   new MutationObserver((_, seen) => { seen.disconnect(); done(performance.now() - begin); })
     .observe(document.getElementById("cards"), { childList: true });
   STEP
-})"""
-_FRAMES = """new Promise((done) => {
-  const times = [], frame = document.getElementById("canvas");
-  const step = (now) => {
-    times.push(now);
-    const key = times.length % 2 ? "ArrowLeft" : "ArrowUp";
-    frame.dispatchEvent(new KeyboardEvent("keydown", { key }));
-    if (times.length > 60) done(times.slice(1).map((time, at) => time - times[at]));
-    else requestAnimationFrame(step);
-  };
-  requestAnimationFrame(step);
 })"""
 
 
@@ -141,20 +130,18 @@ def load(tab: Tab, path: Path, address: str = "") -> float:
 
 
 def measure(tab: Tab, path: Path) -> dict[str, float]:
-    """Measure the seconds that the page takes to load, to react and to redraw its picture once."""
+    """Measure the seconds that the page takes to load and to react."""
     steps = {
         "search a table": "box.value = 'customers'; box.dispatchEvent(new Event('input'));",
         "filter by role": "document.forms.filters.role.value = '0';"
         "document.forms.filters.role.dispatchEvent(new Event('change', { bubbles: true }));",
+        "open a folder": "document.querySelector('.tile').click();",
         "show all again": "document.getElementById('clear').click();",
     }
     seconds = {"load": median(load(tab, path) for _ in range(3))}
     for name, step in steps.items():
         seconds[name] = float(awaited(tab, _SEARCH.replace("STEP", step))) / 1000
-    tab.wait("document.querySelector('#canvas canvas') !== null")
-    settle(tab)
-    frames = [float(each) for each in awaited(tab, _FRAMES)]
-    return {**seconds, "frame of the picture": median(frames) / 1000}
+    return seconds
 
 
 def awaited(tab: Tab, script: str) -> Any:  # noqa: ANN401 - JSON
@@ -163,16 +150,11 @@ def awaited(tab: Tab, script: str) -> Any:  # noqa: ANN401 - JSON
     return tab.wait("globalThis.answer")
 
 
-def settle(tab: Tab) -> None:
-    """Wait until the picture of tables and joins has stopped moving."""
-    tab.wait("document.getElementById('canvas').dataset.settled === 'true'")
-
-
 def open_panels(tab: Tab) -> None:
     """Open the panels of the first join, and wait until its reasons are shown."""
     tab.run(
-        "document.querySelectorAll('#cards .suggestion:first-child .sql details')"
-        ".forEach((each) => { each.open = true; });"
+        "document.querySelector('#cards .line').click();"
+        "document.querySelectorAll('#cards .evidence details').forEach((one) => one.open = true);"
         "document.querySelector('#cards .sql').scrollIntoView({ block: 'center' }); 0"
     )
     tab.wait("document.querySelector('.why li') !== null")
@@ -190,14 +172,8 @@ def take_pictures(tab: Tab, path: Path, folder: Path) -> None:
         for name, address in _VIEWS.items():
             tab.open("about:blank")
             load(tab, path, address)
-            if is_phone and name == "focus":
-                tab.run("document.getElementById('show-picture').click()")
-            if not is_phone or name == "focus":
-                settle(tab)
             if name == "panels":
                 open_panels(tab)
-            # The picture moves for 0.4 seconds to what is in focus.
-            awaited(tab, "new Promise((done) => setTimeout(done, 900, true))")
             shot = tab.send("Page.captureScreenshot")["data"]
             file = folder / f"{name}-{'phone' if is_phone else 'desk'}-{scheme}.png"
             file.write_bytes(base64.b64decode(shot))

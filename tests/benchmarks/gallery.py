@@ -18,8 +18,9 @@ from typing import NamedTuple
 from PIL import Image
 from tabulate import tabulate
 
-from benchmarks.bench_page import awaited, load, settle
+from benchmarks.bench_page import load
 from browser.chromium import PATH, Tab, browse
+from browser.pages import UNFOLD
 from datahub_hyperjoin import FoundJoins, find_joins
 from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.joins import Role
@@ -30,7 +31,7 @@ SUGGESTIONS = 5
 """Number of suggestions per column that are compared with the known joins."""
 
 _BOX = """(() => {
-  const box = document.querySelector("PANEL").closest(".suggestion").getBoundingClientRect();
+  const box = document.querySelector("PANEL").closest(".join").getBoundingClientRect();
   return { x: box.x - 16, y: box.y, width: box.width + 32, height: box.height };
 })()"""
 _COLOURS = 128
@@ -118,14 +119,13 @@ def take(tab: Tab, page: Path, view: View, folder: Path) -> None:
     """Save a screenshot of one view of a page."""
     tab.open("about:blank")
     load(tab, page, view.address)
-    settle(tab)
     part = {}
     if view.panel:
+        tab.run(UNFOLD)
+        tab.run("document.querySelectorAll('.evidence details').forEach((one) => one.open = false)")
         tab.run(f"document.querySelector('{view.panel}').open = true")
         box = tab.run(_BOX.replace("PANEL", view.panel))
         part = {"clip": {**box, "scale": 1}, "captureBeyondViewport": True}
-    # The picture moves for 0.4 seconds to what is in focus.
-    awaited(tab, "new Promise((done) => setTimeout(done, 900, true))")
     shot = b64decode(tab.send("Page.captureScreenshot", **part)["data"])
     # A palette makes the file a third as large.
     picture = Image.open(BytesIO(shot)).convert("RGB").quantize(_COLOURS)

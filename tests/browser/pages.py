@@ -146,6 +146,13 @@ def data_of(page: str) -> dict[str, Any]:
     return json.loads(data[1])
 
 
+UNFOLD = (
+    "for (let at; (at = document.querySelector('#cards [aria-expanded=false]')); ) at.click();"
+    "document.querySelectorAll('#cards details').forEach((each) => { each.open = true; }); 0"
+)
+"""A script that shows all evidence, and all joins that the cards fold."""
+
+
 def lake(tables: int, keys: int) -> list[ColumnId]:
     return [
         column(f"publisher{t % 12}/table{t:05}.key{k}") for t in range(tables) for k in range(keys)

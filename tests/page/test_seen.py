@@ -11,7 +11,7 @@ import yaml
 
 from browser import chromium
 from browser.chromium import Tab
-from browser.pages import EVIDENCE, profiles, refers, write_found
+from browser.pages import EVIDENCE, UNFOLD, profiles, refers, write_found
 from datahub_hyperjoin.export.names import needs_quotes
 from datahub_hyperjoin.joins import Cardinality, Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -43,6 +43,7 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
         tab.wait("document.readyState === 'complete' && document.querySelector('.card') !== null")
         for _ in range(len(EVIL)):  # the list is shown in parts
             tab.run("[...document.querySelectorAll('button.more')].forEach((one) => one.click())")
+        tab.run(UNFOLD)
         yield tab
 
 

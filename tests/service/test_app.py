@@ -189,12 +189,12 @@ def test_the_page_of_a_dataset_without_joins_says_so(shop: Shop, browser: Browse
 
 
 @pytest.mark.usefixtures("join")
-def test_the_list_comes_before_the_picture(browser: Browser) -> None:
+def test_the_overview_comes_before_the_list(browser: Browser) -> None:
     titles = {
         path: re.findall(r"<h2[^>]*>(.*?)<", browser.client.get(path).text)
         for path in ("/", ORDERS)
     }
-    assert titles["/"] == ["Find a path", "Tables and their joins", "Picture"]
+    assert titles["/"] == ["Find a path", "Picture", "Tables and their joins"]
     assert titles[ORDERS] == titles["/"]
 
 
