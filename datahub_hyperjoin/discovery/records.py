@@ -77,8 +77,8 @@ class _Measures(TypedDict):
     """Number of these rows with a value in every column that the join compares."""
 
     left_rows_with_partner: int | None
-    """Number of these rows that an inner join returns; None also if the rows of both tables repeat.
-    """
+    """Number of these rows that an inner join returns; None also if the rows of both tables repeat,
+    and a column has more values than its profile keeps."""
 
     right_rows: int | None
     """Number of rows of the right table."""

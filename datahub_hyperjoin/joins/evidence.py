@@ -48,7 +48,7 @@ class RowCounts:
 
     matched: int | None
     """Number of rows with a partner, which are those that an inner join returns; None if the rows
-    of both tables repeat, and nobody counted them."""
+    of both tables repeat, and the profiles do not hold all their values."""
 
     @property
     def without_value(self) -> int:

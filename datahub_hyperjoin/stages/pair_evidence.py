@@ -343,9 +343,11 @@ def _count_tables(joins: Iterable[Join], profiles: _Profiles) -> dict[TableId, i
 def _with_counts(join: Join, totals: Mapping[TableId, int], profiles: _Profiles) -> Join:
     if is_in_two_steps(join.measured):
         return join
+    sides = [*_sides(join)]
+    others = (None if join.further else profiles[column] for column, _ in reversed(sides))
     left, right = (
-        _count(evidence, totals.get(column.table, profiles[column].rows), profiles[column])
-        for column, evidence in _sides(join)
+        _count(evidence, totals.get(column.table, profiles[column].rows), profiles[column], other)
+        for (column, evidence), other in zip(sides, others, strict=True)
     )
     return replace(join, evidence=replace(join.measured, left_counts=left, right_counts=right))
 
@@ -361,7 +363,22 @@ def _filled(evidence: Evidence) -> int:
     return round(evidence.rows / evidence.left_fan_out) if evidence.left_fan_out else 0
 
 
-def _count(evidence: Evidence, total: int, profile: ColumnProfile) -> RowCounts:
+def _count_sampled(
+    profile: ColumnProfile, other: ColumnProfile, *, filled: int, shared: int
+) -> int | None:
+    """Count the rows with a partner by the values of samples; None if they lack some."""
+    # The sample is the beginning of the sketch. If either lacks values, or others were compared
+    # than those as written, the numbers of shared values or of rows differ.
+    hashes = np.frombuffer(profile.sketch, "<u8")[: len(profile.sample)]
+    is_shared = np.isin(hashes, np.frombuffer(other.sketch, "<u8"))
+    counts = np.array(profile.counts, np.int64)
+    is_whole = counts.sum() == filled and is_shared.sum() == shared
+    return int(counts[is_shared].sum()) if is_whole else None
+
+
+def _count(
+    evidence: Evidence, total: int, profile: ColumnProfile, other: ColumnProfile | None
+) -> RowCounts:
     """Count the rows on the left, of which `profile` describes the first column."""
     filled = _filled(evidence) or round(total * profile.completeness)
     matched = None
@@ -369,4 +386,6 @@ def _count(evidence: Evidence, total: int, profile: ColumnProfile) -> RowCounts:
         matched = evidence.rows
     elif evidence.reversed.cardinality in _TO_ONE:
         matched = evidence.shared  # each value of a unique column is in one row
+    elif other:
+        matched = _count_sampled(profile, other, filled=filled, shared=evidence.shared)
     return RowCounts(total=max(total, filled), filled=filled, matched=matched)

@@ -93,6 +93,23 @@ def test_rows_are_counted_by_value_and_partner(found: FoundJoins) -> None:
     assert "83% / 100%" in str(found)
 
 
+@pytest.mark.parametrize("most", [16, 80])
+def test_rows_of_few_values_are_counted_where_both_sides_repeat(tmp_path: Path, most: int) -> None:
+    towns = [f"{first}{second}" for first in ("Alt", "Bad", "Neu", "Ober") for second in range(20)]
+    for name, count, own in (("visits", 500, towns[:most]), ("shops", 300, towns[4:most])):
+        rows = {"id": [f"{name[0]}{at:05}" for at in range(count)], "town": spread([*own], count)}
+        pd.DataFrame(rows).to_csv(tmp_path / f"{name}.csv", index=False)
+    found = find_joins(tmp_path, list_all=True)
+    [record] = (each for each in found.records() if each["left"].endswith("town"))
+    assert record["cardinality"] == "many-to-many"
+    matched = {record["left"]: record["left_rows_with_partner"]}
+    matched |= {record["right"]: record["right_rows_with_partner"]}
+    lost = sum(town in towns[:4] for town in spread([*towns[:most]], 500))
+    counted = {"shops.csv.town": 300, "visits.csv.town": 500 - lost}
+    # A profile holds few values.
+    assert matched == (counted if most == 16 else dict.fromkeys(counted))
+
+
 def test_counts_agree_with_inner_left_and_anti_join(
     lake: Path, found: FoundJoins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
