@@ -215,14 +215,14 @@ def _score(score: float) -> str:
     return "" if text == "1.00" else text
 
 
-def _share(join: Join) -> str:
+def _share(join: Join, values: str = "values") -> str:
     """Describe the share of the left column's rows, or else of its values, with a join partner."""
     if (counts := join.left_counts) and counts.matched_share is not None:
         return f"{percent(counts.matched_share)} of rows"
     # A share of the values of a whole key says little about one of its columns.
     if join.evidence is None or join.further:
         return ""
-    return f"{percent(join.evidence.left_containment)} of values"
+    return f"{percent(join.evidence.left_containment)} of {values}"
 
 
 def emit_dataset(
@@ -265,7 +265,7 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
 
 def _matches(join: Join) -> str:
     """Say how much of the left column matches, and what a join to the table of a key drops."""
-    match = f"{share} match" if (share := _share(join)) else ""
+    match = f"{share} match" if (share := _share(join, "distinct values")) else ""
     matched = join.left_counts.matched_share if join.left_counts else None
     if matched is None or matched == 1 or join.multiplies:
         return match

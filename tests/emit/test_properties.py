@@ -252,7 +252,7 @@ def test_a_dataset_links_to_what_it_joins_with(make_join: MakeJoin, read: Read) 
     (line,) = found["suggestedJoins"]
     assert line.startswith("faa shares values with [dest · flights](/dataset/urn%3Ali%3Adataset")
     assert re.search(
-        r"/Columns\?schemaFilter=dest\) · \d+% of values match · joinability 0.93$", line
+        r"/Columns\?schemaFilter=dest\) · \d+% of distinct values match · joinability 0.93$", line
     )
     address = line.split("(")[1].split("/Columns")[0]
     assert unquote(address) == f"/dataset/{dataset_urn(FLIGHTS)}"
