@@ -232,7 +232,7 @@ def test_a_picture_begins_with_an_overview_and_leads_to_tables(
         if drawn(tab, ".tile"):
             tab.run("document.querySelector('.tile').click()")
     assert drawn(tab, ".tile") == []
-    assert 0 < len(drawn(tab)) <= 24
+    assert 0 < len(drawn(tab)) <= 32
     lines = tab.run("document.querySelectorAll('#canvas path[data-ends]').length")
     assert lines or folders == 12  # all joins of a small folder may lead elsewhere
 
@@ -243,7 +243,7 @@ def test_a_crowded_picture_draws_the_rest_on_request(browser: Tab, tmp_path: Pat
     path = tmp_path / "joins.html"
     write_found(path, profiles=profiles(*ends), keys=ends, suggestions=(), joins=joins)
     tab = opened(browser, path, "#table=publisher0%2Ftable00000.csv")
-    assert len(drawn(tab)) == 24
+    assert len(drawn(tab)) == 32
     tab.run("document.getElementById('draw-all').click()")
     assert len(drawn(tab)) == 40
     assert tab.run(OVERLAPS) == 0
