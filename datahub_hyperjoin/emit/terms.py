@@ -123,10 +123,10 @@ def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str])
     # A term is named after the group's key column. Without a key, it is named after the
     # group's most frequent column name.
     names = {term: _name(group, titles) for term, group in groups.items()}
-    several = Counter(names.values())
+    several, tables = Counter(names.values()), labels(titles)
     for term, name in names.items():
         if several[name] > 1:
-            names[term] = f"{name} ({titles[groups[term].anchor.table]})"
+            names[term] = f"{name} ({tables[groups[term].anchor.table]})"
     return {term: visible(name) for term, name in names.items()}
 
 
