@@ -64,6 +64,20 @@ class WrittenDecision:
     """Place of the decision in the file, such as `line 3`."""
 
     @property
+    def milliseconds(self) -> int:
+        """`when` in milliseconds since 1970; 0 if the file does not say it as ISO 8601 does.
+
+        Days and times without a zone are those of UTC.
+        """
+        try:
+            # Before Python 3.11, `Z` is no zone.
+            made = datetime.fromisoformat(self.when.strip().replace("Z", "+00:00"))
+        except ValueError:
+            return 0
+        zoned = made if made.tzinfo else made.replace(tzinfo=timezone.utc)
+        return int(zoned.timestamp() * 1000)
+
+    @property
     def words(self) -> str:
         """The decision in words, without the join: `rejected by Ann: both only count`."""
         signed = f"{self.verdict.value} by {self.by}" if self.by else self.verdict.value

@@ -1,6 +1,7 @@
 """Write numbers and lists of names in messages."""
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 
 def name_some(names: Sequence[str], most: int = 5) -> str:
@@ -68,3 +69,16 @@ def about(estimate: int) -> str:
         'about 59,800'
     """
     return f"about {float(f'{estimate:.3g}'):,.0f}"
+
+
+def day_of(milliseconds: int) -> str:
+    """Return the day of a time since 1970, in UTC; empty if it is unknown, which is 0, or no time.
+
+    >>> day_of(1_759_651_200_000), day_of(0)
+    ('2025-10-05', '')
+    """
+    try:
+        moment = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return moment.date().isoformat() if milliseconds else ""

@@ -9,7 +9,7 @@ from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from datahub.metadata.schema_classes import GlobalTagsClass, TagAssociationClass
 
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.metadata.urns import ACCEPTED
+from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.tables import Pair
@@ -145,10 +145,20 @@ def test_a_contradiction_between_file_and_datahub_is_a_warning_and_rejects(
         report = quick(ALL, decisions=str(decisions))
         assert [warning.title for warning in report.warnings] == ["Join accepted and rejected"]
         assert shown(gms) == {ORIGIN, PLANE}
-        # Neither decision was changed.
-        tags = gms.get(urn_of(CARRIER), GlobalTagsClass)
-        assert tags is not None
-        assert ACCEPTED in {tag.tag for tag in tags.tags}
+        # Readers of the relationship see the decision that holds, and the other one is kept.
+        assert decided_by(gms, CARRIER) == {REJECTED}
+        decisions.unlink()
+        for _ in range(2):
+            quick(ALL)
+            assert decided_by(gms, CARRIER) == {ACCEPTED}
+        assert shown(gms) == {*ALL}
+
+
+def decided_by(gms: Gms, pair: Pair) -> set[str]:
+    """Return the tags by which people decided about a join."""
+    tags = gms.get(urn_of(pair), GlobalTagsClass)
+    assert tags is not None
+    return {tag.tag for tag in tags.tags} & {ACCEPTED, REJECTED}
 
 
 def test_a_file_that_does_not_exist_is_a_warning(lake: Path, decisions: Path) -> None:

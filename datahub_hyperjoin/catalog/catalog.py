@@ -88,6 +88,8 @@ def assemble_facts(
             queries=counts.get(columns, 0),
             verdict=decision.verdict if decision else None,
             by=decision.by if decision else "",
+            when=decision.when if decision else 0,
+            why=decision.why if decision else "",
         )
     known = [dataset for dataset in datasets if dataset.columns]
     facts = CatalogFacts(

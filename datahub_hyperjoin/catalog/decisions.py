@@ -29,9 +29,10 @@ from datahub_hyperjoin.catalog.relationships import (
 )
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import JoinedColumns, Verdict
-from datahub_hyperjoin.metadata.relationships import columns_urn
+from datahub_hyperjoin.metadata.relationships import REPLACED_BY, REPLACED_WHEN, columns_urn
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
+    AUTHOR,
     CONFIRMED_JOINS,
     DELETED_JOINS,
     JOIN_SUGGESTIONS,
@@ -150,15 +151,18 @@ def _values(properties: StructuredPropertiesClass, namespace: str, name: str) ->
     by_urn = {one.propertyUrn: [*map(str, one.values)] for one in properties.properties}
     values = by_urn.get(property_urn(namespace, name), [])
     texts = by_urn.get(property_urn(namespace, JOIN_SUGGESTIONS), [])
-    if name != JOINABLE_WITH or len(texts) != len(values):
+    if name != JOINABLE_WITH or len(texts) - len(values) not in {0, 1}:
         return values
-    # Both properties list the same joins in the same order.
+    # Both properties list the same joins in the same order. The last text may count others.
     return [
-        value for value, text in zip(values, texts, strict=True) if not text.endswith(_IN_TWO_STEPS)
+        value
+        for value, text in zip(values, texts, strict=False)
+        if not text.endswith(_IN_TWO_STEPS)
     ]
 
 
-_TAGS = {ACCEPTED: Verdict.ACCEPTED, REJECTED: Verdict.REJECTED}
+TAGS = {ACCEPTED: Verdict.ACCEPTED, REJECTED: Verdict.REJECTED}
+"""The verdicts of the tags by which people decide."""
 _PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECTED}
 
 
@@ -193,17 +197,32 @@ def decisions_on(relationship: Relationship) -> Iterator[JoinDecision]:
     """Yield the decisions that people recorded in a relationship's tags and status."""
     # Hiding one of our relationships rejects its join. A relationship that another author
     # wrote and that is hidden counts as withdrawn: an acceptance tag on it is ignored.
-    decisions = [
-        Decision(verdict, relationship.tagged_by.get(tag) or next(iter(relationship.owners), ""))
-        for tag, verdict in _TAGS.items()
-        if tag in relationship.tags
-    ]
+    read = (_read_tag(relationship, tag) for tag in TAGS if tag in relationship.tags)
+    decisions = [*filter(None, read)]
     if relationship.hidden_by_people:
-        decisions.append(Decision(Verdict.REJECTED))
+        place = f"the hidden {relationship.urn}"
+        decisions.append(Decision(Verdict.REJECTED, when=relationship.hidden, place=place))
     elif relationship.removed and not relationship.removed_by_us:
         decisions = [decision for decision in decisions if decision.verdict is Verdict.REJECTED]
     if relationship.pairs:
         yield from ((relationship.pairs, decision) for decision in decisions)
+
+
+def _read_tag(relationship: Relationship, tag: str) -> Decision | None:
+    """Read the decision of a tag; of a copied one, read what was decided here before."""
+    verdict, place = TAGS[tag], f"a tag of {relationship.urn}"
+    attribution = relationship.attributed.get(tag)
+    if attribution is None:
+        owner = next(iter(relationship.owners), "")
+        return Decision(verdict, owner, relationship.tagged, place=place)
+    if tag not in relationship.copied:
+        by = "" if attribution.actor == AUTHOR else attribution.actor
+        return Decision(verdict, by, attribution.time, place=place)
+    when = attribution.sourceDetail.get(REPLACED_WHEN, "")
+    if not when.isdecimal():
+        return None
+    [other] = {*TAGS.values()} - {verdict}
+    return Decision(other, attribution.sourceDetail.get(REPLACED_BY, ""), int(when), place=place)
 
 
 def copy_to_new_names(
@@ -232,11 +251,12 @@ def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterato
         logger.info("Only decisions on relationships are read: %s", error)
 
 
-def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
-    if assignment.attribution:
-        return assignment.attribution.actor
-    stamp = assignment.lastModified or assignment.created
-    return stamp.actor if stamp else ""
+def _decide(
+    verdict: Verdict, assignment: StructuredPropertyValueAssignmentClass, place: str
+) -> Decision:
+    stamp = assignment.attribution or assignment.lastModified or assignment.created
+    by, when = (stamp.actor, stamp.time) if stamp else ("", 0)
+    return Decision(verdict, by, when, place=place)
 
 
 def decisions_of_column(
@@ -246,7 +266,7 @@ def decisions_of_column(
     for assignment in properties.properties:
         if (verdict := verdicts.get(assignment.propertyUrn)) is None:
             continue
-        decision = Decision(verdict, _assigner(assignment))
+        decision = _decide(verdict, assignment, f"a property of {urn}")
         for value in assignment.values:
             try:
                 column, listed = column_id(urn), column_id(str(value))

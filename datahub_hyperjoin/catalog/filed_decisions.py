@@ -3,8 +3,9 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,6 +23,7 @@ from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.names import find_spelling
 from datahub_hyperjoin.progress import Warn, warn_nobody
 from datahub_hyperjoin.tables import ColumnId, TableId, TableProfile, in_order
+from datahub_hyperjoin.wording import day_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,21 @@ class Decision:
 
     verdict: Verdict
     by: str = ""
-    """URN of the person; empty if the catalog does not record it."""
+    """URN or name of the person; empty if nobody recorded it."""
+
+    when: int = 0
+    """When the decision was made, in milliseconds since 1970; 0 if nobody recorded it."""
+
+    why: str = ""
+    """Reason for the decision; empty if nobody gave one."""
+
+    place: str = field(default="", compare=False)
+    """Where the decision stands, in words, such as `line 3 of decisions.csv`."""
+
+    def __str__(self) -> str:
+        day = day_of(self.when)
+        known = (("by", self.by), ("on", day), ("in", self.place))
+        return " ".join([self.verdict.value, *(f"{word} {it}" for word, it in known if it)])
 
 
 JoinDecision = tuple[JoinedColumns, Decision]
@@ -38,28 +54,34 @@ JoinDecision = tuple[JoinedColumns, Decision]
 
 
 def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[JoinedColumns, Decision]:
-    """Merge the decisions about each join into one decision."""
-    # The result does not depend on the order of the decisions: a rejection overrides
-    # acceptances, and of several people with the same verdict, the greatest URN is named.
-    # Sets, since a person may state one decision in several places.
-    by_join: defaultdict[JoinedColumns, set[Decision]] = defaultdict(set)
+    """Merge the decisions about each join into the one that holds."""
+    by_join: defaultdict[JoinedColumns, list[Decision]] = defaultdict(list)
     for columns, decision in decisions:
-        by_join[columns].add(decision)
+        by_join[columns].append(decision)
     merged = {}
     for columns, made in by_join.items():
-        verdicts = {decision.verdict for decision in made}
-        if len(verdicts) > 1:
+        is_dated = all(each.when for each in made)
+        last = merged[columns] = max(made, key=partial(_standing, is_dated=is_dated))
+        others = [each for each in made if each.verdict is not last.verdict]
+        if others:
+            rule = "The later decision holds" if is_dated else "The rejection takes precedence"
             warn(
                 "Join accepted and rejected",
-                "The rejection takes precedence. Remove the tag, the property value or the line of "
-                "`decisions` that is wrong",
-                " and ".join(f"{left} = {right}" for left, right in columns),
+                f"{rule}. Remove the tag, the property value or the line of `decisions` that is "
+                "wrong",
+                f"{' and '.join(f'{left} = {right}' for left, right in columns)}: "
+                f"{'; '.join(map(str, sorted({last, *others}, key=str)))}",
             )
-        verdict = Verdict.REJECTED if Verdict.REJECTED in verdicts else Verdict.ACCEPTED
-        # The empty URN is the smallest, so a recorded person precedes an unrecorded one.
-        by = max(decision.by for decision in made if decision.verdict is verdict)
-        merged[columns] = Decision(verdict, by)
     return merged
+
+
+def _standing(decision: Decision, *, is_dated: bool) -> tuple[object, ...]:
+    """Return a sort key of the decisions about one join, of which the greatest holds."""
+    # If the time of one of them is unknown, it may be the last, so that a rejection overrides
+    # acceptances. The result does not depend on the order of the decisions.
+    rejects = decision.verdict is Verdict.REJECTED
+    when = decision.when if is_dated else 0
+    return when, rejects, bool(decision.by), decision.when, decision.by, decision.why
 
 
 def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecision, ...]:
@@ -174,7 +196,13 @@ def joins_decided(filed: Iterable[FiledDecision], known: _Known = _UNKNOWN) -> l
     return [
         (
             in_order((spelled(left), spelled(right)) for left, right in each.columns),
-            Decision(each.written.verdict, each.written.by),
+            Decision(
+                each.written.verdict,
+                each.written.by,
+                each.written.milliseconds,
+                each.written.reason,
+                f"the file of `decisions`, {each.written.place}",
+            ),
         )
         for each in filed
         if each.columns

@@ -194,7 +194,10 @@ def _read_joins(
         relationship.urn: relationship.pairs[0]
         for relationship in relationships.values()
         if relationship.pairs
-        and (relationship.hidden_by_people or (relationship.ours and REJECTED in relationship.tags))
+        and (
+            relationship.hidden_by_people
+            or (relationship.ours and REJECTED in relationship.tags - relationship.copied)
+        )
     }
     catalog = Catalog(
         tables=(),

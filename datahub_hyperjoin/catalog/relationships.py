@@ -8,8 +8,10 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
     GlobalTagsClass,
+    MetadataAttributionClass,
     OwnershipClass,
     StatusClass,
+    _Aspect,
 )
 from datahub.utilities.urns.error import InvalidUrnError
 
@@ -18,13 +20,20 @@ from datahub_hyperjoin.catalog.entities import (
     NoteSkipped,
     aspect_of,
     fetch,
+    is_outside_runs,
     parse_entity,
     reading,
     scroll,
 )
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.metadata.relationships import WITHDRAWN_BY, from_aspect, is_ours, pairs_in
+from datahub_hyperjoin.metadata.relationships import (
+    COPIED,
+    WITHDRAWN_BY,
+    from_aspect,
+    is_ours,
+    pairs_in,
+)
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import Pair
 
@@ -72,8 +81,19 @@ class Relationship:
 
     tags: frozenset[str] = frozenset()
     owners: tuple[str, ...] = ()
-    tagged_by: Mapping[str, str] = field(default_factory=dict)
-    """URN of the person who set a tag, by the tag's URN, if the catalog records it."""
+    attributed: Mapping[str, MetadataAttributionClass] = field(default_factory=dict)
+    """Who set a tag, when and from where, by the tag's URN, if the catalog records it."""
+
+    tagged: int = 0
+    """When a person last changed the tags, in milliseconds since 1970; 0 if a run did since."""
+
+    hidden: int = 0
+    """When a person last hid or showed the relationship, in milliseconds since 1970."""
+
+    @property
+    def copied(self) -> frozenset[str]:
+        """The tags that runs set, as people decided elsewhere."""
+        return frozenset(tag for tag, by in self.attributed.items() if COPIED in by.sourceDetail)
 
     @property
     def hidden_by_people(self) -> bool:
@@ -126,7 +146,9 @@ def read_relationship(
         removed_by_us=removed and is_withdrawal(run, properties.customProperties, hiders),
         tags=frozenset(tag.tag for tag in assigned),
         owners=tuple(owner.owner for owner in ownership.owners) if ownership else (),
-        tagged_by={tag.tag: tag.attribution.actor for tag in assigned if tag.attribution},
+        attributed={tag.tag: tag.attribution for tag in assigned if tag.attribution},
+        tagged=changed_by_people(aspects, GlobalTagsClass),
+        hidden=changed_by_people(aspects, StatusClass),
     )
 
 
@@ -137,6 +159,12 @@ def hidden_by(aspects: Aspects) -> tuple[bool, str | None]:
     status, stamp = aspects.get(StatusClass.ASPECT_NAME, (None, None))
     removed = isinstance(status, StatusClass) and bool(status.removed)
     return removed, stamp.runId if stamp else None
+
+
+def changed_by_people(aspects: Aspects, kind: type[_Aspect]) -> int:
+    """Return when a person last wrote an aspect, in milliseconds; 0 if a run or nobody did."""
+    _, stamp = aspects.get(kind.ASPECT_NAME, (None, None))
+    return (stamp.lastObserved or 0) if stamp and is_outside_runs(stamp) else 0
 
 
 def is_withdrawal(run: str | None, properties: Mapping[str, str], hiders: Collection[str]) -> bool:

@@ -18,6 +18,7 @@ from datahub.utilities.urns.urn import guess_entity_type
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.entities import Aspects, by_type, fetch, fetch_each, parse_entity
 from datahub_hyperjoin.catalog.relationships import (
+    Relationship,
     expect_absent,
     find_deleted,
     hidden_by,
@@ -34,7 +35,8 @@ from datahub_hyperjoin.emit.properties import Partner, name_through, read_partne
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.terms import Glossary, read_glossary
 from datahub_hyperjoin.errors import UnknownEntityTypeError
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.metadata.relationships import catalog_evidence
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import ColumnId, TableId, labels, pair_of
@@ -54,7 +56,11 @@ class ExistingState:
     """
 
     hidden: frozenset[str] = frozenset()
-    """URNs of entities that earlier runs hid, as their join was gone; a run may show them."""
+    """URNs of entities that earlier runs hid, as their join was gone, or whose join people accepted
+    after others hid it; a run may show them."""
+
+    decided: Mapping[str, tuple[Relationship, CatalogEvidence]] = field(default_factory=dict)
+    """The relationships of this source, by URN, and what people decided about their joins."""
 
     deleted_queries: frozenset[str] = frozenset()
     """URNs of the queries and documents in `closed` that no longer exist."""
@@ -195,7 +201,16 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
             for relationship in foreign
             if relationship.recorded and relationship.pairs and not relationship.removed
         },
-        hidden=existing.hidden | {entry.urn for entry in relationships if entry.removed_by_us},
+        hidden=existing.hidden.union(
+            entry.urn
+            for entry in relationships
+            if entry.removed_by_us or (entry.removed and _is_accepted(entry, catalog))
+        ),
+        decided={
+            entry.urn: (entry, catalog_evidence(entry.pairs, catalog.facts))
+            for entry in relationships
+            if entry.ours and entry.pairs
+        },
         deleted_queries=existing.deleted_queries.union(last.deleted_queries) - existing.present,
         present=existing.present.union(catalog.relationships),
         listed=listed,
@@ -203,6 +218,10 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
         upstreams=upstreams,
     )
     return _read_foreign_parts(existing, publication, reading)
+
+
+def _is_accepted(entry: Relationship, catalog: Catalog) -> bool:
+    return catalog_evidence(entry.pairs, catalog.facts).verdict is Verdict.ACCEPTED
 
 
 def _read_foreign_parts(

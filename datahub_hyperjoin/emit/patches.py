@@ -183,12 +183,19 @@ def removal(path: str) -> Change:
     return {"op": "remove", "path": path, "value": {}}
 
 
-def change_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Add tags with their contexts to an entity and remove outdated tags, in one patch."""
-    added = [
-        addition(tag_path(tag), {"tag": tag, "context": context})
-        for tag, context in contexts.items()
-    ]
+def change_tags(
+    urn: str,
+    contexts: Mapping[str, str],
+    *,
+    stale: Sequence[str],
+    attributed: Mapping[str, Mapping[str, object]] | None = None,
+) -> MetadataWorkUnit:
+    """Add tags with contexts or attributions to an entity, and remove outdated ones, at once."""
+    new: dict[str, Mapping[str, object]] = {
+        **{tag: {"tag": tag, "context": context} for tag, context in contexts.items()},
+        **{tag: {"tag": tag, "attribution": by} for tag, by in (attributed or {}).items()},
+    }
+    added = [addition(tag_path(tag), association) for tag, association in new.items()]
     return _patch(urn, _TAGS, [*map(removal, map(tag_path, stale)), *added])
 
 

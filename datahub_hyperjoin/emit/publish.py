@@ -8,13 +8,14 @@ from typing import Any
 from datahub.emitter.mce_builder import get_sys_time
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import StatusClass
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.written_state import History, WrittenState
 from datahub_hyperjoin.emit import EmitConfig, WrittenStateHandler
 from datahub_hyperjoin.emit.existing import ExistingState, Reading, read_existing
-from datahub_hyperjoin.emit.layer import OwnEntities, Writing
+from datahub_hyperjoin.emit.layer import OwnEntities, Writing, unit_of
 from datahub_hyperjoin.emit.layers import LAYERS, find_unsupported, withdraw, write_layers
 from datahub_hyperjoin.emit.patches import remove_properties, set_properties
 from datahub_hyperjoin.emit.pipelines import (
@@ -29,6 +30,7 @@ from datahub_hyperjoin.emit.publication import (
     rename_steps,
     scores_to_remember,
 )
+from datahub_hyperjoin.emit.relationships import copy_decision
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Join, Statement, Verdict, rename_columns, sort_joins
 from datahub_hyperjoin.metadata.relationships import catalog_evidence, columns_urn, join_urn
@@ -249,8 +251,25 @@ def publish(
     managed = last.without(existing.left_alone)
     written.queries.extend(_untested_queries(managed, publication) if config.queries else ())
     kept = _about_unread_tables(managed, publication, existing, config)
+    if config.relationships:
+        yield from _copy_rejections(existing, managed, written, hide=bool(context.handler.removal))
     # The fail-safe counts only what this run could judge.
     yield from _withdraw(managed.without(kept), written.merged_with(kept), existing, context)
+
+
+def _copy_rejections(
+    existing: ExistingState, last: WrittenState, written: WrittenState, *, hide: bool
+) -> Iterator[MetadataWorkUnit]:
+    """Tag and hide relationships whose joins people rejected elsewhere."""
+    gone = {*last.relationships} - written.relationships.keys()
+    for urn, (entry, evidence) in existing.decided.items():
+        if urn in written.relationships:
+            continue
+        units = [*copy_decision(urn, entry, evidence)]
+        yield from units
+        # The framework hides no entity of which a run writes anything.
+        if units and hide and urn in gone and not entry.removed:
+            yield unit_of(urn, StatusClass(removed=True), primary=False)
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:

@@ -1,6 +1,6 @@
 """Write joins as relationships, DataHub's `erModelRelationship` entities."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
@@ -13,6 +13,8 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import TagUrn
 from typing_extensions import override
 
+from datahub_hyperjoin.catalog.decisions import TAGS
+from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit.layer import (
     OwnEntities,
     Writing,
@@ -21,9 +23,35 @@ from datahub_hyperjoin.emit.layer import (
     unit_of,
 )
 from datahub_hyperjoin.emit.patches import change_tags
-from datahub_hyperjoin.joins import BAND_NAMES, BANDS, UNVERIFIED, Join, Role, Statement
-from datahub_hyperjoin.metadata.relationships import join_urn, pairs_in, tag_context, to_aspect
-from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, band_urn, column_urn, role_urn
+from datahub_hyperjoin.joins import (
+    BAND_NAMES,
+    BANDS,
+    UNVERIFIED,
+    CatalogEvidence,
+    Join,
+    Role,
+    Statement,
+)
+from datahub_hyperjoin.metadata.relationships import (
+    COPIED,
+    REPLACED_BY,
+    REPLACED_WHEN,
+    join_urn,
+    pairs_in,
+    tag_context,
+    to_aspect,
+)
+from datahub_hyperjoin.metadata.urns import (
+    ACCEPTED,
+    AUTHOR,
+    REJECTED,
+    band_urn,
+    column_urn,
+    role_urn,
+)
+
+Attribution = Mapping[str, object]
+"""Who set a tag, and when, as DataHub's `MetadataAttribution`."""
 
 _ROLES = {
     Role.REFERENCE: "Many to one: the source of this join refers to unique values of the "
@@ -83,6 +111,65 @@ def emit_relationship(
     yield change_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])
 
 
+def copy_decision(
+    urn: str, entry: Relationship | None, evidence: CatalogEvidence
+) -> Iterator[MetadataWorkUnit]:
+    """Write what people decided elsewhere as a tag of the relationship, and remove the others.
+
+    `entry` is the relationship in DataHub; None if there is none.
+    """
+    # All who read relationships see the decision that holds, whether it stands in a property of a
+    # column or in a file.
+    tags, copied = (entry.tags, entry.copied) if entry else (frozenset(), frozenset())
+    wanted = next((tag for tag, it in TAGS.items() if it is evidence.verdict), "")
+    stale = [tag for tag in TAGS if tag in (tags if wanted else copied) and tag != wanted]
+    attributed: dict[str, Attribution] = {}
+    if wanted and wanted not in tags - copied:
+        attributed = {wanted: _attribute(entry, wanted, stale, evidence)}
+    elif wanted and entry and wanted not in entry.attributed and evidence.when:
+        # A tag without the time of its decision would seem as new as the next one.
+        attributed = {wanted: _sign(evidence)}
+    if stale or attributed:
+        yield change_tags(urn, {}, stale=stale, attributed=attributed)
+
+
+def _sign(evidence: CatalogEvidence) -> Attribution:
+    is_urn = evidence.by.startswith("urn:li:")
+    return {"actor": evidence.by if is_urn else AUTHOR, "time": evidence.when}
+
+
+def _attribute(
+    entry: Relationship | None, wanted: str, stale: Sequence[str], evidence: CatalogEvidence
+) -> Attribution:
+    """Describe a tag that copies a decision, and what it replaces."""
+    # If a decision is withdrawn, or changes, the one that its copy had replaced stands again.
+    if again := _kept(entry, stale):
+        return {"actor": again[REPLACED_BY] or AUTHOR, "time": int(again[REPLACED_WHEN])}
+    named = {} if evidence.by.startswith("urn:li:") else {"by": evidence.by}
+    replaced = _kept(entry, [wanted]) or _replaced(entry, stale)
+    details = {COPIED: "people decided elsewhere", **named, **replaced}
+    return {**_sign(evidence), "sourceDetail": details}
+
+
+def _kept(entry: Relationship | None, tags: Iterable[str]) -> dict[str, str]:
+    """Return the decision of a person that one of the copied tags has replaced."""
+    for tag in tags:
+        details = entry.attributed[tag].sourceDetail if entry and tag in entry.copied else {}
+        if details.get(REPLACED_WHEN, "").isdecimal():
+            return {key: details.get(key, "") for key in (REPLACED_BY, REPLACED_WHEN)}
+    return {}
+
+
+def _replaced(entry: Relationship | None, stale: Iterable[str]) -> dict[str, str]:
+    """Describe the decision of a person that a copied one replaces."""
+    for tag in stale:
+        if entry and tag not in entry.copied:
+            by = entry.attributed.get(tag)
+            actor, when = (by.actor, by.time) if by else ("", entry.tagged)
+            return {REPLACED_BY: actor, REPLACED_WHEN: str(when)}
+    return {}
+
+
 class Relationships(OwnEntities):
     """Joins as relationships for programs; DataHub's framework hides those that are stale."""
 
@@ -108,6 +195,9 @@ class Relationships(OwnEntities):
                 if urn in existing.hidden:
                     yield unit_of(urn, StatusClass(removed=False), primary=True)
                 run.written.relationships[urn] = (column_urn(join.left), column_urn(join.right))
+        for urn, join in joins.items():
+            entry, evidence = existing.decided.get(urn, (None, join.catalog))
+            yield from () if urn in existing.closed else copy_decision(urn, entry, evidence)
         for urn, aspect in existing.edited.items():
             # Stateful ingestion removes every entity that a run does not write, so an edited
             # relationship is written as it is.

@@ -5,7 +5,7 @@ from enum import Enum
 from functools import cache
 
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.wording import number_of
+from datahub_hyperjoin.wording import day_of, number_of
 
 
 class Cardinality(str, Enum):
@@ -189,6 +189,12 @@ class CatalogEvidence:
     by: str = ""
     """URN of the user who decided; empty if unknown."""
 
+    when: int = 0
+    """When the decision was made, in milliseconds since 1970; 0 if unknown."""
+
+    why: str = ""
+    """Reason for the decision; empty if nobody gave one."""
+
     told: tuple[int, int] = (0, 0)
     """Numbers of accepted and of rejected joins whose relative this one is, as they changed its
     score."""
@@ -221,6 +227,8 @@ class CatalogEvidence:
         ('people accepted 2 joins and rejected 1 join of such columns',)
         >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).descriptions
         ('joined in 2 SQL queries', 'accepted by people')
+        >>> CatalogEvidence(verdict=Verdict.REJECTED, by="Ann", when=1, why="ages").descriptions
+        ('rejected by Ann on 1970-01-01: ages',)
         """
         noun = "query" if self.queries == 1 else "queries"
         words = [
@@ -228,10 +236,17 @@ class CatalogEvidence:
             *([f"stated by {self.related}"] if self.related else []),
             *(["declared in the catalog"] if self.stated else []),
             *([f"joined in {self.queries} SQL {noun}"] if self.queries else []),
-            *([f"{self.verdict.value} by {self.by or 'people'}"] if self.verdict else []),
+            *([self._decided_in_words] if self.verdict else []),
             *([f"people {self._told_in_words}"] if any(self.told) else []),
         ]
         return tuple(words)
+
+    @property
+    def _decided_in_words(self) -> str:
+        verdict = self.verdict.value if self.verdict else "undecided"
+        day = day_of(self.when)
+        since, why = f" on {day}" * bool(day), f": {self.why}" * bool(self.why)
+        return f"{verdict} by {self.by or 'people'}{since}{why}"
 
     @property
     def _told_in_words(self) -> str:

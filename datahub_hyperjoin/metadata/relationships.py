@@ -59,6 +59,13 @@ words."""
 WITHDRAWN_BY = "withdrawn_by"
 """The custom property that names the run which withdrew a relationship or query."""
 
+COPIED = "copied_decision"
+"""The detail of a tag's attribution that marks a decision which people made elsewhere, such as in
+the file of decisions. The tag is no decision of its own."""
+
+REPLACED_BY, REPLACED_WHEN = "replaced_decision_by", "replaced_decision_when"
+"""The details of such a tag that keep an earlier decision on the relationship."""
+
 _BAND, _ROLE = "band", "role"
 _CROSSWALK = ("source_crosswalk_column", "destination_crosswalk_column")
 _SIDES = {"left": "source", "right": "destination"}

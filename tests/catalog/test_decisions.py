@@ -25,9 +25,15 @@ from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.filed_decisions import Decision, merge_decisions
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.metadata.relationships import columns_urn
+from datahub_hyperjoin.metadata.relationships import (
+    COPIED,
+    REPLACED_BY,
+    REPLACED_WHEN,
+    columns_urn,
+)
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
+    AUTHOR,
     CONFIRMED_JOINS,
     REJECTED,
     REJECTED_JOINS,
@@ -117,7 +123,30 @@ def test_a_decision_about_several_columns_follows_a_renamed_table() -> None:
 def test_a_decision_names_the_tagger_or_else_the_first_owner() -> None:
     tagged = replace(SEEN, tags=frozenset([ACCEPTED]), owners=(BOB, ADA))
     assert opinions(tagged) == [(PAIR, replace(YES, by=BOB))]
-    assert opinions(replace(tagged, tagged_by={ACCEPTED: ADA})) == [(PAIR, replace(YES, by=ADA))]
+    by = MetadataAttributionClass(time=7, actor=ADA)
+    attributed = replace(tagged, attributed={ACCEPTED: by}, tagged=9)
+    assert opinions(attributed) == [(PAIR, replace(YES, by=ADA, when=7))]
+    assert opinions(replace(tagged, tagged=9)) == [(PAIR, replace(YES, by=BOB, when=9))]
+    nobody = replace(tagged, attributed={ACCEPTED: replace_actor(by)})
+    assert opinions(nobody) == [(PAIR, replace(YES, when=7))]
+
+
+def replace_actor(by: MetadataAttributionClass) -> MetadataAttributionClass:
+    return MetadataAttributionClass(time=by.time, actor=AUTHOR)
+
+
+def test_a_copied_tag_decides_nothing_but_keeps_what_it_replaced() -> None:
+    copied = replace(SEEN, tags=frozenset([ACCEPTED]))
+
+    def by(**details: str) -> dict[str, MetadataAttributionClass]:
+        detail = {COPIED: "people decided elsewhere", **details}
+        return {ACCEPTED: MetadataAttributionClass(time=9, actor=ADA, sourceDetail=detail)}
+
+    assert opinions(replace(copied, attributed=by())) == []
+    kept = by(**{REPLACED_BY: BOB, REPLACED_WHEN: "7"})
+    assert opinions(replace(copied, attributed=kept)) == [(PAIR, replace(NO, by=BOB, when=7))]
+    damaged = by(**{REPLACED_BY: BOB, REPLACED_WHEN: "soon"})
+    assert opinions(replace(copied, attributed=damaged)) == []
 
 
 def test_a_relationship_that_a_person_hid_is_rejected() -> None:
@@ -158,8 +187,39 @@ def test_a_rejection_overrides_an_acceptance(warn: Warn, warnings: Warnings) -> 
             "The rejection takes precedence. Remove the tag, the property value or the line of "
             "`decisions` that is wrong"
         ),
-        "shop.public.airports.code = shop.public.flights.origin",
+        f"{AT_ORIGIN}: accepted by {ADA}; rejected by {BOB}",
     )
+
+
+AT_ORIGIN = "shop.public.airports.code = shop.public.flights.origin"
+
+
+@pytest.mark.parametrize("verdict", [Verdict.ACCEPTED, Verdict.REJECTED])
+def test_of_dated_decisions_the_last_holds(
+    warn: Warn, warnings: Warnings, verdict: Verdict
+) -> None:
+    [other] = {*Verdict} - {verdict}
+    last = Decision(verdict, ADA, 86_400_000, "same codes", "line 2")
+    said = [
+        ((PAIR,), last),
+        ((PAIR,), Decision(other, BOB, 7)),
+        ((PAIR,), Decision(verdict, BOB, 5)),
+    ]
+    assert merge_decisions(said, warn) == merge_decisions(said[::-1], warn) == {(PAIR,): last}
+    rule = "The later decision holds. Remove the tag, the property value or the line of "
+    texts = sorted(
+        [
+            f"{verdict.value} by {ADA} on 1970-01-02 in line 2",
+            f"{other.value} by {BOB} on 1970-01-01",
+        ]
+    )
+    assert warnings[0] == (
+        "Join accepted and rejected",
+        f"{rule}`decisions` that is wrong",
+        f"{AT_ORIGIN}: {'; '.join(texts)}",
+    )
+    undated = [*said, ((PAIR,), Decision(other))]
+    assert merge_decisions(undated, warn)[(PAIR,)].verdict is Verdict.REJECTED
 
 
 def assign(

@@ -157,7 +157,8 @@ def test_a_rejection_precedes_in_datahub_and_in_the_file(
             "The rejection takes precedence. Remove the tag, the property value or the line of "
             "`decisions` that is wrong"
         )
-        assert pair == "airlines.csv.code = flights.csv.carrier"
+        assert pair.startswith("airlines.csv.code = flights.csv.carrier: accepted")
+        assert f"{in_file.value} in the file of `decisions`, line 2" in pair
 
 
 def test_an_acceptance_in_the_file_undoes_a_deletion_in_datahub(

@@ -174,7 +174,8 @@ def test_tags_and_owners_are_kept(warn: Warn) -> None:
     owners = [OwnerClass(owner="urn:li:corpuser:bob", type="TECHNICAL_OWNER")]
     found = read(MADE, GlobalTagsClass(tags), OwnershipClass(owners), warn=warn)
     assert found.tags == {ACCEPTED, "urn:x"}
-    assert found.tagged_by == {ACCEPTED: PERSON}
+    assert found.attributed == {ACCEPTED: attribution}
+    assert found.copied == frozenset()
     assert found.owners == ("urn:li:corpuser:bob",)
 
 

@@ -179,7 +179,7 @@ def test_a_page_alone_costs_a_database_no_more_than_what_is_shown(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.joins.describe._MAX_JOINS", 0)
+    monkeypatch.setattr("datahub_hyperjoin.joins.lists._MAX_JOINS", 0)
     ran: list[str] = []
     page = tmp_path / "joins.html"
     fetch = DatabaseEngine.fetch

@@ -108,7 +108,7 @@ def test_a_table_that_is_lost_during_a_run_keeps_its_joins(  # noqa: PLR0913 - f
     write_brewery(lake, gms)
     ingest(emit=LAYERS)
     before = visible(gms)
-    assert "through articles.csv, in two steps" in str(before)
+    assert "through articles" in str(before)
     break_at(stage, file)
     output = ingest(emit=LAYERS)
     assert visible(gms) == before

@@ -84,7 +84,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return fetch(engine, query)
 
     monkeypatch.setattr(DatabaseEngine, "fetch", note)
-    monkeypatch.setattr("datahub_hyperjoin.joins.describe._MAX_JOINS", 2)
+    monkeypatch.setattr("datahub_hyperjoin.joins.lists._MAX_JOINS", 2)
     return statements
 
 
@@ -177,7 +177,7 @@ def test_files_of_this_machine_are_no_work_for_others(
     for name in ("a", "b", "c"):
         rows = "".join(f"{key.upper() if name == 'c' else key},{key}\n" for key in KEYS)
         tmp_path.joinpath(f"{name}.csv").write_text(f"ref,other_{name}\n{rows}")
-    monkeypatch.setattr("datahub_hyperjoin.joins.describe._MAX_JOINS", 1)
+    monkeypatch.setattr("datahub_hyperjoin.joins.lists._MAX_JOINS", 1)
     assert all(record["sql_was_run"] for record in find_joins(tmp_path).records())
     written = find_joins(tmp_path, sql="none").records()
     assert not any(record["sql_was_run"] for record in written)
