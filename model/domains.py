@@ -14,7 +14,7 @@ from math import ceil
 import numpy as np
 from scipy.special import expit
 
-from datahub_hyperjoin.joins import Cardinality, Derivation, Join, JoinedColumns, Role
+from datahub_hyperjoin.joins import BANDS, Cardinality, Derivation, Join, JoinedColumns, Role
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.roles.references import NO_KEY, Relations
@@ -152,10 +152,16 @@ class _Surroundings:
     keyed: frozenset[frozenset[TableId]]
     """Pairs of tables of which one refers to the other."""
 
+    finest: Mapping[frozenset[TableId], JoinedColumns]
+    """For each two tables, the columns of their best join that repeats rows on both sides."""
+
     @classmethod
     def of(cls, joins: Iterable[Join], tables: Iterable[TableProfile]) -> "_Surroundings":
+        joins = tuple(joins)
         keyed = frozenset(frozenset(join.tables) for join in joins if join.role.is_directed)
-        return cls({table.table.id: table.columns for table in tables}, keyed)
+        repeating = (join for join in joins if _repeats(join) and join.role is Role.SAME_DOMAIN)
+        finest = {frozenset(join.tables): join.pairs for join in sorted(repeating, key=_fineness)}
+        return cls({table.table.id: table.columns for table in tables}, keyed, finest)
 
     def derive(self, join: Join) -> Derivation | None:
         """Return why a join is not listed; None if it is."""
@@ -165,13 +171,16 @@ class _Surroundings:
             return Derivation.SAME_COLUMNS
         if join.role.is_directed:
             return None
-        repeats = join.measured.cardinality is Cardinality.MANY_MANY
+        repeats, between = _repeats(join), frozenset(join.tables)
         if repeats and join.role is Role.SIBLING:
             return Derivation.SAME_KEY
         ends = {join.left, join.right}
         sides = [each for table in join.tables for each in self.columns[table] if each.id in ends]
-        if repeats and frozenset(join.tables) in self.keyed:
-            return None if any(map(_is_nearly_key, sides)) else Derivation.SAME_TABLES
+        # Origin and destination are roles of one airport.
+        finest = {end for pair in self.finest.get(between, ()) for end in pair}
+        is_other = between in self.keyed or (finest and finest.isdisjoint(ends))
+        if repeats and is_other and not any(map(_is_nearly_key, sides)):
+            return Derivation.SAME_TABLES
         return Derivation.DATES if all(map(_holds_dates, sides)) else None
 
     def _are_family(self, left: TableId, right: TableId) -> bool:
@@ -181,6 +190,18 @@ class _Surroundings:
             return False
         header, other = ({each.id.path for each in self.columns[at]} for at in (left, right))
         return header == other
+
+
+def _repeats(join: Join) -> bool:
+    return join.measured.cardinality is Cardinality.MANY_MANY
+
+
+def _fineness(join: Join) -> tuple[float, float, float]:
+    """Return a sort key of the joins of two tables, of which the greatest is the finest."""
+    # A ward has many streets, so that those who live in one street are all in one ward: the join
+    # with the fewest rows tells rows apart best, if it is as sure as others.
+    level = sum(join.joinability >= limit for limit in BANDS.values())
+    return float(level), -float(join.measured.rows or 0), join.joinability
 
 
 def _is_nearly_key(profile: ColumnProfile) -> bool:

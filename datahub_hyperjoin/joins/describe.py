@@ -29,7 +29,7 @@ WRITTEN = "created by a person"
 FOLLOWING = {
     Derivation.SAME_COLUMNS: "between tables with the same columns, such as those of two years",
     Derivation.SAME_KEY: "between columns that refer to one key, which repeat on both sides",
-    Derivation.SAME_TABLES: "between tables that a key joins, by columns that repeat on both sides",
+    Derivation.SAME_TABLES: "of tables with a better join, by columns that repeat on both sides",
     Derivation.DATES: "of dates, without a calendar",
 }
 """Words that follow the number of joins that are not listed, by the reason."""
@@ -37,7 +37,7 @@ FOLLOWING = {
 MORE_TABLES = {
     Derivation.SAME_COLUMNS: "with the same columns",
     Derivation.SAME_KEY: "by the same key",
-    Derivation.SAME_TABLES: "that a key joins better",
+    Derivation.SAME_TABLES: "that other columns join better",
     Derivation.DATES: "by dates alone",
 }
 """Words that follow a number of tables whose joins are not listed, by the reason."""

@@ -85,7 +85,8 @@ class Derivation(str, Enum):
     """The columns refer to one key, and repeat on both sides."""
 
     SAME_TABLES = "same tables"
-    """A key joins the tables, and these columns repeat on both sides."""
+    """The columns repeat on both sides, and the tables have a better join: by a key or, where none
+    joins them, by other columns that repeat."""
 
     DATES = "dates"
     """The columns hold dates, which repeat on both sides."""

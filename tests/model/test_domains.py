@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -328,6 +329,34 @@ def test_a_key_with_a_few_repeated_values_is_no_other_column(
     key = between("bills customer", "people id", Role.REFERENCE, ONE)
     other = between("bills note", f"people {name}", Role.SAME_DOMAIN, MANY)
     assert reasons([key, other], [*SHOP[:2], *people]) == [None, reason]
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ({}, "customer"),
+        ({"joinability": 0.7}, "note"),
+        ({"catalog": CatalogEvidence(verdict=Verdict.ACCEPTED)}, "both"),
+    ],
+)
+def test_of_columns_that_repeat_those_with_the_fewest_rows_join(
+    change: dict[str, Any], kept: str
+) -> None:
+    fine = between("bills customer", "orders customer", Role.SAME_DOMAIN, MANY)
+    coarse = between("bills note", "orders note", Role.SAME_DOMAIN, MANY)
+    coarse = replace(coarse, evidence=replace(EVIDENCE, cardinality=MANY, rows=10_000_000))
+    target = coarse if "catalog" in change else fine
+    joins = [replace(join, **change) if join is target else join for join in (fine, coarse)]
+    dropped = {"customer": [None, Derivation.SAME_TABLES], "note": [Derivation.SAME_TABLES, None]}
+    assert reasons(joins, SHOP) == dropped.get(kept, [None, None])
+
+
+def test_two_columns_with_one_partner_are_two_roles_of_it() -> None:
+    roles = [
+        between("bills customer", f"orders {path}", Role.SAME_DOMAIN, MANY)
+        for path in ("customer", "note")
+    ]
+    assert reasons(roles, SHOP) == [None, None]
 
 
 def test_numbers_of_four_digits_are_no_dates() -> None:
