@@ -178,6 +178,7 @@ def read_decisions(
     """Collect people's decisions about joins from the catalog, a file and deleted relationships."""
     # A decision about a composite join is none about its pairs. Deleted ones of several columns are
     # left out, because their other columns are unknown.
+    relationships = tuple(relationships)
     decisions = [decision for entity in relationships for decision in decisions_on(entity)]
     decisions += [*_read_properties(graph, namespace, warn), *filed]
     composite = deleted_composites(deleted)
@@ -185,7 +186,14 @@ def read_decisions(
     deletions = dict.fromkeys(pairs, Decision(Verdict.REJECTED))
     # A deletion leaves nothing behind that a person could withdraw, so any other decision about the
     # join is newer and overrides it.
-    return deletions | merge_decisions(decisions, warn)
+    # A run signs the tag of the decision that holds.
+    settled = {
+        entity.pairs: TAGS[tag]
+        for entity in relationships
+        for tag in entity.attributed
+        if tag in TAGS
+    }
+    return deletions | merge_decisions(decisions, warn, settled)
 
 
 def deleted_composites(deleted: Mapping[str, Pair]) -> frozenset[str]:

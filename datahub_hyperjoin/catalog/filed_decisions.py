@@ -53,8 +53,15 @@ JoinDecision = tuple[JoinedColumns, Decision]
 """The columns of a join and one decision about it; decisions may contradict each other."""
 
 
-def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[JoinedColumns, Decision]:
-    """Merge the decisions about each join into the one that holds."""
+def merge_decisions(
+    decisions: Iterable[JoinDecision],
+    warn: Warn,
+    settled: Mapping[JoinedColumns, Verdict] = MappingProxyType({}),
+) -> dict[JoinedColumns, Decision]:
+    """Merge the decisions about each join into the one that holds.
+
+    `settled` has what earlier runs found to hold, and warned of.
+    """
     by_join: defaultdict[JoinedColumns, list[Decision]] = defaultdict(list)
     for columns, decision in decisions:
         by_join[columns].append(decision)
@@ -63,7 +70,7 @@ def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[Joine
         is_dated = all(each.when for each in made)
         last = merged[columns] = max(made, key=partial(_standing, is_dated=is_dated))
         others = [each for each in made if each.verdict is not last.verdict]
-        if others:
+        if others and settled.get(columns) is not last.verdict:
             rule = "The later decision holds" if is_dated else "The rejection takes precedence"
             warn(
                 "Join accepted and rejected",

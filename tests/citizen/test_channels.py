@@ -41,6 +41,7 @@ LIST = """mutation($urn: String!, $property: String!, $values: [PropertyValueInp
     [{structuredPropertyUrn: $property, values: $values}]}) { properties { values { __typename } } }
 }"""
 NAMESPACE = "io.datahub.hyperjoin"
+CONFLICT = "Join accepted and rejected"
 
 Step = tuple[str, Verdict]
 """A channel, and what a person decides there."""
@@ -123,8 +124,11 @@ def test_the_later_decision_holds_in_every_channel(lake: Lake) -> None:
         for case, steps in enumerate(CASES):
             lake.decide(case, steps[position])
         time.sleep(0.005)
-    for _ in range(2):
+    for run in range(2):
         lake.run()
+        told = [it for it in lake.runs.reports[-1].warnings if it.title == CONFLICT]
+        # Every conflict is named, by the run that settles it.
+        assert bool(told) is (run == 0)
         seen = {steps: lake.seen(case) for case, steps in enumerate(CASES)}
         last = {steps: NO if steps in SAME_TIME else steps[1][1] for steps in CASES}
         assert seen == {steps: (verdict, verdict is YES) for steps, verdict in last.items()}
