@@ -1,11 +1,13 @@
 """The commands `hyperjoin check`, which checks a recipe, and `hyperjoin evaluate`."""
 
+import sys
 from pathlib import Path
 
 import click
 
-from datahub_hyperjoin.cli.connect import read_settings
+from datahub_hyperjoin.cli.connect import connected, read_settings
 from datahub_hyperjoin.cli.output import print_warnings
+from datahub_hyperjoin.metadata.urns import NAMESPACE
 from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import number_of
 
@@ -118,3 +120,55 @@ def evaluate_rankings(
         click.echo(f"\n{evaluation.as_text(result)}\n")
         if out:
             evaluation.write_results(out, results, apart=len(folders) > 1)
+
+
+_ENTITIES = {
+    "erModelRelationship": "relationships",
+    "query": "queries",
+    "document": "documents",
+    "glossaryTerm": "terms",
+    "structuredProperty": "structured properties",
+    "tag": "tags",
+    "glossaryNode": "term groups",
+}
+_WITHDRAW = "Run each recipe with all layers off first, as docs/uninstall.md says"
+
+
+@click.command("remove")
+@click.option(
+    "--namespace",
+    default=NAMESPACE,
+    show_default=True,
+    help="`emit.namespace` of the recipes whose metadata is removed.",
+)
+@click.option("--yes", is_flag=True, help="Delete. Without it, only say what would be deleted.")
+def remove_leftovers(*, namespace: str, yes: bool) -> None:
+    """Delete for good what runs wrote into DataHub and withdrew.
+
+    First run the recipes with all layers off, which hides it. What people decided, edited or
+    described stays.
+    """
+    # DataHub's client takes long to import, which the other commands should not wait for.
+    from datahub_hyperjoin.emit.remove import delete_for_good, find_leftovers  # noqa: PLC0415
+
+    with connected() as graph:
+        found = find_leftovers(graph, namespace)
+        if found.visible:
+            click.echo(f"Still shown, and left: {found.visible:,}. {_WITHDRAW}", err=True)
+        if found.decided:
+            click.echo(f"Relationships left, as people decided: {found.decided:,}", err=True)
+        urns = [urn for some in found.removable.values() for urn in some]
+        told = ", ".join(
+            f"{_ENTITIES.get(entity, entity)}: {len(some):,}"
+            for entity, some in found.removable.items()
+            if some
+        )
+        if not urns:
+            click.echo("Nothing to delete")
+        elif not yes:
+            click.echo(f"Would delete {told}. Add --yes to do so")
+        else:
+            deleting = delete_for_good(graph, urns)
+            with click.progressbar(deleting, length=len(urns), file=sys.stderr) as progress:
+                deleted = sum(1 for _ in progress)
+            click.echo(f"Deleted {told} ({deleted:,} in all)")

@@ -29,6 +29,7 @@ _COMMANDS = {
     "page": ("serve", "open_page"),
     "path": ("published", "show_path"),
     "reject": ("published", "reject_joins"),
+    "remove": ("checks", "remove_leftovers"),
     "serve": ("serve", "serve_people"),
     "undo": ("published", "undo_decisions"),
 }

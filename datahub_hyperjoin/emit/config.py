@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError, WithJsonSche
 
 from datahub_hyperjoin.bounds import Seconds
 from datahub_hyperjoin.joins import RunSql
+from datahub_hyperjoin.metadata.urns import NAMESPACE
 
 _WEB_ADDRESS = re.compile(
     r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?(?:/[\w.~-]+)*/?", re.ASCII
@@ -131,7 +132,7 @@ class EmitConfig:
     shows the joins of each dataset in the dataset's Preview tab, unless somebody else already uses
     the tab."""
 
-    namespace: str = "io.datahub.hyperjoin"
+    namespace: str = NAMESPACE
     """Prefix of the structured properties' names. Change it if two pipelines of this source write
     into one catalog."""
 

@@ -93,7 +93,7 @@ def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
         yield create(tag, TagPropertiesClass(name=name, description=meaning))
 
 
-_OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
+OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
 
 
 def emit_relationship(
@@ -108,7 +108,7 @@ def emit_relationship(
     yield unit_of(urn, aspect, primary=True)
     bands = {band_urn(join.band): f"{join.joinability:.4f}"}
     contexts = {**bands, role_urn(join.role): tag_context(join)}
-    yield change_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])
+    yield change_tags(urn, contexts, stale=[tag for tag in OUR_TAGS if tag not in contexts])
 
 
 def copy_decision(

@@ -61,10 +61,10 @@ _TERM_TEXT = (
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def _node_urn(namespace: str) -> str:
+def node_urn(namespace: str) -> str:
     """Return the URN of the term group that contains all of this source's terms.
 
-    >>> _node_urn("io.datahub.hyperjoin")
+    >>> node_urn("io.datahub.hyperjoin")
     'urn:li:glossaryNode:io.datahub.hyperjoin'
     """
     return GlossaryNodeUrn(namespace).urn()
@@ -171,7 +171,7 @@ def create_term(
     term: str, group: ColumnGroup, name: str, titles: Mapping[TableId, str], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
     """Create a glossary term for joinable columns, and the term's parent, unless they exist."""
-    node = _node_urn(namespace)
+    node = node_urn(namespace)
     key = group.key
     named = markdown(f" The key is {plain_path(key.path)} of {titles[key.table]}.") if key else ""
     info = GlossaryTermInfoClass(

@@ -15,6 +15,9 @@ JOIN_LINKS = "joinLinks"
 CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
 DELETED_JOINS = "deletedJoins"
 
+NAMESPACE = "io.datahub.hyperjoin"
+"""What the names of this source's properties and terms begin with, unless a recipe says else."""
+
 KEPT_URNS = 1 << 18
 """Number of URNs of each kind kept in memory, because a run needs each URN several times, and the
 SDK takes longer to check one than to write it. With fewer than a lake has, none would be found: a
