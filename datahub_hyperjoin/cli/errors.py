@@ -1,7 +1,9 @@
-"""The error of a file of joins."""
+"""The errors of a file of joins and of a condition."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import click
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import HyperJoinError
@@ -31,3 +33,22 @@ class JoinsFileError(HyperJoinError, ValueError):
     @classmethod
     def unread(cls, path: Path, reason: str) -> Self:
         return cls(f"{str(path)!r} cannot be read: {reason}. Correct the path or its permissions")
+
+
+class ConditionError(click.BadParameter):
+    """A condition that chooses joins cannot be understood."""
+
+    @classmethod
+    def malformed(cls, text: str) -> Self:
+        """Return the error for a text that compares nothing."""
+        return cls(f"{text!r} is no comparison such as role=reference")
+
+    @classmethod
+    def uncomparable(cls, field: str) -> Self:
+        """Return the error for a field that has no order."""
+        return cls(f"only joinability is greater or less; write {field}=")
+
+    @classmethod
+    def of_value(cls, value: str, known: Iterable[str]) -> Self:
+        """Return the error for a value that is not among those that are known."""
+        return cls(f"{value!r} is not {' or '.join(known)}")

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from datahub_hyperjoin.cli.conditions import Condition, parse_condition
 from datahub_hyperjoin.cli.output import print_result, terminal_width, with_format
 from datahub_hyperjoin.cli.sources import JoinSource, with_source
 from datahub_hyperjoin.joins import Join, Verdict, rename_columns
@@ -149,15 +150,28 @@ _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
     "declared are always listed.",
 )
 @click.option("--all", "every", is_flag=True, help="Also list rejected and hidden joins.")
+@click.option("--undecided", is_flag=True, help="Only list joins about which nobody decided.")
+@click.option(
+    "--accept-where",
+    "accepted",
+    metavar="CONDITION",
+    callback=lambda _, __, text: text and (text, parse_condition(text)),
+    help="Accept the undecided joins that meet a condition, such as `role=reference and "
+    "joinability>=0.95`; others compare cardinality or table. Without --yes, only list them.",
+)
+@click.option("--yes", is_flag=True, help="With --accept-where: accept, rather than list.")
 @_format
 @with_source
-def list_joins(
+def list_joins(  # noqa: PLR0913 - one for each option
     *,
     source: JoinSource,
     dataset: str | None,
     column: str | None,
     min_score: float,
     every: bool,
+    undecided: bool,
+    accepted: tuple[str, Condition] | None,
+    yes: bool,
     output_format: str,
 ) -> None:
     """List joins of DataHub, a file or data, best first; --all adds rejected and hidden joins.
@@ -175,6 +189,8 @@ def list_joins(
         if (every or join.open)
         and join.strength >= min_score
         and (column is None or plain_path(column) in join.paths_in(join.left.table))
+        and not ((undecided or accepted) and (join.verdict or join.is_written))
+        and (accepted is None or accepted[1](join))
     ]
     if output_format == "json":
         click.echo(as_json(shown))
@@ -183,6 +199,25 @@ def list_joins(
     else:
         of = " of ".join(["", ".".join(filter(None, [dataset, column]))] if dataset else [""])
         click.echo(f"No joins{of} in {source.where}.")
+    if accepted and shown:
+        _accept_all(source, shown, accepted[0], yes=yes)
+
+
+def _accept_all(source: JoinSource, joins: Sequence[Join], condition: str, *, yes: bool) -> None:
+    """Accept joins that meet a condition, which becomes the reason; without `yes`, only count."""
+    told = number_of(len(joins), "join")
+    if not yes:
+        click.echo(f"Would accept {told}. Add --yes to do so", err=True)
+        return
+    for join in joins:
+        source.decide(join, Verdict.ACCEPTED, by=None, why=condition)
+    click.echo(f"Accepted {told}", err=True)
+    _tell_file(source)
+
+
+def _tell_file(source: JoinSource) -> None:
+    if file := source.writes_to():
+        click.echo(f"Written to {file}, which `hyperjoin find --decisions` reads", err=True)
 
 
 @click.command("accept")
@@ -260,8 +295,8 @@ def _decide(
         records.append(record)
     if output_format == "json":
         click.echo(visible_json(records))
-    if written and (file := source.writes_to()):
-        click.echo(f"Written to {file}, which `hyperjoin find --decisions` reads", err=True)
+    if written:
+        _tell_file(source)
 
 
 @click.command("path")
