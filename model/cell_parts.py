@@ -27,6 +27,7 @@ from datahub_hyperjoin.cell_parts import (
 from datahub_hyperjoin.joins import ColumnPairs
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.candidates import holds_days
 from datahub_hyperjoin.model.roles.words import is_form_of, names_label
 from datahub_hyperjoin.model.signals.names import Words, meaningful_words, stems
 from datahub_hyperjoin.model.signals.pairs import chunks, find_among
@@ -38,6 +39,8 @@ _LONGEST = 200
 """Greatest mean length of the values of a column that may hold parts; longer ones are prose."""
 _HAS_PARTS = re.compile(r"[^\W_][^\w]|_|[^\W\d].*\d$")
 """Pattern of texts of which some part ends before the text does."""
+_DAY = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b.*")
+"""Pattern of days, in any order of their numbers, which are no list of numbers."""
 _FIRST, _MOST_VALUES = 8, 100
 """How many cells are examined first, and how many parts are looked up."""
 _COLUMNS = 8192
@@ -95,7 +98,18 @@ class _Slot:
     @property
     def are_numbers(self) -> bool:
         # Words among numbers tell nothing about the numbers.
-        return 2 * sum(map(str.isdigit, self.values)) >= len(self.values)
+        return 2 * len(self._numbers) >= len(self.values)
+
+    @property
+    def density(self) -> float:
+        """The share of the range of their numbers that the parts fill."""
+        # A column of texts has no density, and may hold small numbers all the same.
+        numbers = {*map(int, self._numbers)}
+        return len(numbers) / (max(numbers) - min(numbers) + 1) if numbers else 0.0
+
+    @property
+    def _numbers(self) -> list[str]:
+        return [value for value in self.values if value.isdecimal()]
 
 
 def propose_parts(index: LakeIndex) -> list[PartProposal]:
@@ -113,9 +127,14 @@ def propose_parts(index: LakeIndex) -> list[PartProposal]:
     return sorted(proposals, key=lambda each: (each.pairs, each.parts.words))
 
 
+def _are_days(profile: ColumnProfile) -> bool:
+    return holds_days(profile) or all(map(_DAY.fullmatch, profile.sample[:_FIRST]))
+
+
 def _slots(column: int, profile: ColumnProfile) -> Iterator[_Slot]:
     """Yield the ways in which a column's cells may be taken apart."""
-    if profile.personal or profile.distinct < _FEWEST or profile.lengths.mean > _LONGEST:
+    is_prose = profile.lengths.mean > _LONGEST
+    if profile.personal or profile.distinct < _FEWEST or is_prose or _are_days(profile):
         return
     # Most columns have no such cells, as a few show.
     if not any(map(_HAS_PARTS.search, islice(profile.sample, _FIRST))):
@@ -250,7 +269,7 @@ def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names:
         return False
     if slot.parts.mark in _LOOSE and not (has_names or lake.is_text[column]):
         return False
-    is_sparse = not slot.are_numbers or bool(lake.density[column] <= _MAX_DENSITY)
+    is_sparse = not slot.are_numbers or max(lake.density[column], slot.density) <= _MAX_DENSITY
     return has_names or (
         is_sparse and len(slot.values) >= _MANY and (share == 1 or not is_prefixed)
     )

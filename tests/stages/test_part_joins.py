@@ -214,6 +214,25 @@ def test_lists_of_small_numbers_join_no_counter(tmp_path: Path) -> None:
     assert found(tmp_path, {"votes": {"picks": lists}, "sensors": {"id": DENSE}}) == []
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{at % 9 + 1}/{at * 3 % 28 + 1}/2013" for at in range(120)],
+        [";".join(map(str, range(1, at % 30 + 2))) for at in range(120)],
+    ],
+)
+def test_days_and_numbers_without_gaps_are_no_lists_of_texts(
+    tmp_path: Path, cells: Sequence[str]
+) -> None:
+    # Some tags are small numbers, as of trees without a tag.
+    tags = [*map(str, range(1, 32)), "2013", *(f"A-{at * 37}" for at in range(200))]
+    frames = {
+        "notes": {"note": cells, "weight": [at * 7 % 13 for at in range(120)]},
+        "trees": {"tag": tags, "girth": [at * 5 % 17 for at in range(len(tags))]},
+    }
+    assert not [join for join in found(tmp_path, frames) if "notes" in str(join["left"])]
+
+
 def test_prefixed_keys_are_referred_to(tmp_path: Path) -> None:
     referred = [DENSE[at * 11 % 150] for at in range(400)]
     frames = {
