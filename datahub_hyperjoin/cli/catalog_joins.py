@@ -20,8 +20,9 @@ from datahub_hyperjoin.graphql import (
 )
 from datahub_hyperjoin.graphql.errors import THE_CATALOG
 from datahub_hyperjoin.graphql.find import find_path_end
-from datahub_hyperjoin.graphql.read import statements_of_joins
+from datahub_hyperjoin.graphql.read import catalog_reader, statements_of_joins
 from datahub_hyperjoin.joins import Join, Statement, Verdict
+from datahub_hyperjoin.joins.path_search import ReadJoins
 from datahub_hyperjoin.joins.paths import PathEnd
 
 if TYPE_CHECKING:
@@ -52,8 +53,12 @@ class CatalogJoins(JoinSource):
         return find_join(self.graph, name)
 
     @override
-    def find_ends(self, names: Sequence[str], joins: Sequence[Join]) -> list[PathEnd]:
-        return [find_path_end(self.graph, name, joins) for name in names]
+    def find_ends(self, names: Sequence[str]) -> list[PathEnd]:
+        return [find_path_end(self.graph, name) for name in names]
+
+    @override
+    def reader(self) -> ReadJoins:
+        return catalog_reader(self.graph)
 
     @override
     def declared(self, joins: Sequence[Join]) -> "DeclaredColumns":

@@ -32,6 +32,7 @@ from datahub_hyperjoin.joins import (
     Verdict,
     best_first,
 )
+from datahub_hyperjoin.joins.path_search import ReadJoins, reader_of
 from datahub_hyperjoin.joins.paths import PathEnd
 from datahub_hyperjoin.metadata.relationships import catalog_join, columns_urn, join_urn
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
@@ -80,7 +81,7 @@ class KnownJoins(JoinSource):
         return choose_join(name, self._joins, where=self.where, titles=self.titles)
 
     @override
-    def find_ends(self, names: Sequence[str], joins: Sequence[Join]) -> list[PathEnd]:
+    def find_ends(self, names: Sequence[str]) -> list[PathEnd]:
         def columns_of(urn: str) -> Collection[str]:
             return self._paths.get(table_id(urn), ())
 
@@ -88,6 +89,10 @@ class KnownJoins(JoinSource):
             choose_path_end(name, lambda _: self._named, columns_of, where=self.where)
             for name in names
         ]
+
+    @override
+    def reader(self) -> ReadJoins:
+        return reader_of(self.joins())
 
     @override
     def declared(self, joins: Sequence[Join]) -> "DeclaredColumns":

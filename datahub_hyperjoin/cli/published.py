@@ -16,7 +16,7 @@ from datahub_hyperjoin.joins.describe import (
     role_in_words,
 )
 from datahub_hyperjoin.joins.lists import fit_lines, fit_table, short_columns
-from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath, find_path
+from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath, walk
 from datahub_hyperjoin.metadata.relationships import join_as_json
 from datahub_hyperjoin.metadata.urns import dataset_urn, plain_path
 from datahub_hyperjoin.visible import visible, visible_json
@@ -340,11 +340,9 @@ def show_path(  # noqa: PLR0913 - one for each option
     shown. Beside a detour, the joins of A with B themselves are named, and beside every path other
     paths of as many joins: they give other rows. `--format sql` writes one statement for the path.
     """
-    # A path may lead over any table, so all joins are read.
-    joins = source.joins()
-    first, last = source.find_ends([start, end], joins)
-    path = find_path(
-        joins,
+    first, last = source.find_ends([start, end])
+    path = walk(
+        source.reader(),
         first,
         last,
         most=max_hops,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datahub_hyperjoin.cli.known_joins import KnownJoins
     from datahub_hyperjoin.export import DeclaredColumns
     from datahub_hyperjoin.joins import Join, Statement, Verdict
+    from datahub_hyperjoin.joins.path_search import ReadJoins
     from datahub_hyperjoin.joins.paths import PathEnd
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -42,8 +43,12 @@ class JoinSource(Protocol):
         """Find a join by its URN, name or condition."""
         ...
 
-    def find_ends(self, names: Sequence[str], joins: "Sequence[Join]") -> "list[PathEnd]":
+    def find_ends(self, names: Sequence[str]) -> "list[PathEnd]":
         """Find the tables or columns that names refer to."""
+        ...
+
+    def reader(self) -> "ReadJoins":
+        """Return a function that reads the joins of some tables."""
         ...
 
     def declared(self, joins: "Sequence[Join]") -> "DeclaredColumns":

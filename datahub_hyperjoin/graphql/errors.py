@@ -89,6 +89,14 @@ class UnknownNameError(CatalogError, LookupError):
         return cls(f"{len(urns)} {kind}s have the name {name!r}: {matches}. Use a URN")
 
     @classmethod
+    def datasets(cls, name: str, *, urns: Sequence[str], names: Sequence[str]) -> Self:
+        """Offer the full names of the candidates, or their URNs if platforms share a name."""
+        choices = names if len({*names}) == len(names) else urns
+        matches = name_some([*map(repr, choices)])
+        use = "one of these names" if choices is names else "a URN"
+        return cls(f"{len(urns)} datasets have the name {name!r}: {matches}. Use {use}")
+
+    @classmethod
     def column(cls, name: str, table: str, *, near: Sequence[str]) -> Self:
         hint = (
             f"Did you mean {name_some([*map(repr, near)])}?"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,13 @@ from datahub_hyperjoin.graphql.errors import (
     UnknownNameError,
 )
 from datahub_hyperjoin.graphql.operations import execute, parsing, search
-from datahub_hyperjoin.graphql.read import all_joins, read_columns, read_join, read_joins
+from datahub_hyperjoin.graphql.read import (
+    all_joins,
+    joins_of_dataset,
+    read_columns,
+    read_join,
+    read_joins,
+)
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.joins.paths import PathEnd
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
@@ -34,12 +41,16 @@ _COLUMN_URN = "urn:li:schemaField:"
 _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
 """Operators of a join condition, as `hyperjoin joins` shows them or people type them."""
 
-_ENDS = re.compile(" = | and ")
 _BROKEN = re.compile(r"\s*\n\s*")  # a narrow terminal shows a condition in several lines
-"""Separators of the columns in a join condition."""
 
 _OFFERED = 3
 """Maximum number of similar names that an error message offers."""
+
+_LIKE, _SIMILAR = 4, 100
+"""Number of letters with which similar names of datasets begin, and maximum number of them."""
+
+_NEAREST = 5
+"""Maximum number of columns that an error message offers."""
 
 NamedDataset = tuple[str, str]
 """URN of a dataset and the title that DataHub's pages show; empty without a title."""
@@ -48,8 +59,9 @@ NamedDataset = tuple[str, str]
 def find_join(graph: "DataHubGraph", name_or_urn: str) -> Join:
     """Find a join by its URN, name, title or condition.
 
-    The search by name covers most joins with one request. Names that it does not match, such as the
-    title that a person gave or tables without their database, are looked up among all joins.
+    The search by name covers most joins with one request. A condition that it does not match, such
+    as one of tables without their database, is looked up among the joins of its first table, and
+    any other name, such as the title that a person gave, among all joins.
 
     Args:
         graph: DataHub's server.
@@ -74,7 +86,17 @@ def find_join(graph: "DataHubGraph", name_or_urn: str) -> Join:
     # The index may match more than the exact name.
     named = read_joins(search(graph, "joins_by_name", names=spellings))
     matches = [join for join in named if join.name in spellings]
-    return choose_join(name, matches or all_joins(graph, hidden=True))
+    known = matches or _joins_of_condition(graph, name) or all_joins(graph, hidden=True)
+    return choose_join(name, known)
+
+
+def _joins_of_condition(graph: "DataHubGraph", name: str) -> list[Join]:
+    """Return the joins of the datasets that the first column of a condition may be of."""
+    for side, _ in _parse_condition(name)[:1]:
+        for dataset, _ in split_column(side):
+            if urns := _match_datasets(dataset, _find_named_datasets(graph, dataset)):
+                return [join for urn in urns for join in joins_of_dataset(graph, urn, hidden=True)]
+    return []
 
 
 def choose_join(
@@ -90,20 +112,20 @@ def choose_join(
     """
     name = _BROKEN.sub(" ", name_or_urn.strip())
     spellings = _spellings(name)
-    named = [(join, _names_of(join, titles)) for join in joins]
+    typed = _parse_condition(name)
     matches = best_fits(
-        named,
-        lambda it: it[0].urn == name,
-        lambda it: not it[1].isdisjoint(spellings),
-        lambda it: any(_is_short_for(one, full) for one in spellings for full in it[1]),
+        joins,
+        lambda join: join.urn == name,
+        lambda join: not _names_of(join, titles).isdisjoint(spellings),
+        lambda join: bool(typed) and _is_condition(typed, join),
     )
     if len(matches) > 1:
-        raise UnknownNameError.several(_JOIN, name, urns=sorted(join.urn for join, _ in matches))
+        raise UnknownNameError.several(_JOIN, name, urns=sorted(join.urn for join in matches))
     if not matches:
-        all_names = sorted({other for join, _ in named for other in _names_of(join) if other})
+        all_names = sorted({other for join in joins for other in _names_of(join) if other})
         near = find_near(name, all_names)
         raise UnknownNameError.nothing(_JOIN, name, near=near, where=where)
-    return matches[0][0]
+    return matches[0]
 
 
 def _spellings(name: str) -> list[str]:
@@ -114,42 +136,63 @@ def _spellings(name: str) -> list[str]:
     >>> _spellings("orders.customer → customers.id")[1:]
     ['orders.customer = customers.id', 'customers.id = orders.customer']
     """
-    parts = [name] if len(_EQUALS.findall(name)) == 1 else name.split(" and ")
-    pairs = [_EQUALS.split(part) for part in parts]
-    if any(len(pair) != len(("left", "right")) for pair in pairs):
+    pairs = _parse_condition(name)
+    if not pairs:
         return [name]
     sides = (pairs, [pair[::-1] for pair in pairs])
     conditions = (" and ".join(" = ".join(pair) for pair in side) for side in sides)
     return [*dict.fromkeys([name, *conditions])]
 
 
+def _parse_condition(name: str) -> list[tuple[str, str]]:
+    """Split a join condition into its pairs of columns; empty if a name is no condition."""
+    parts = [name] if len(_EQUALS.findall(name)) == 1 else name.split(" and ")
+    pairs = [_EQUALS.split(part) for part in parts]
+    are_pairs = all(len(pair) == len(("left", "right")) for pair in pairs)
+    return [(one, other) for one, other in pairs] if are_pairs else []
+
+
 def _names_of(join: Join, titles: Mapping[TableId, str] = MappingProxyType({})) -> set[str]:
     """Return the names of a join, also as lists show them."""
     title = join.published.title if join.published else ""
-    names = {join.name, title, join.condition, join.reversed.condition}
-    stems = {table: without_extension(table.name) for table in join.tables}
-    names |= {
+    titled = (
         " and ".join(
-            " = ".join(f"{called[end.table]}.{end.path}" for end in pair) for pair in pairs
+            " = ".join(f"{titles.get(end.table, end.table.name)}.{end.path}" for end in pair)
+            for pair in pairs
         )
-        for called in (stems, {table: titles.get(table, table.name) for table in join.tables})
         for pairs in (join.pairs, join.reversed.pairs)
-    }
+    )
+    names = {join.name, title, join.condition, join.reversed.condition, *titled}
     return names.union(map(visible, names))
 
 
-def _is_short_for(short: str, name: str) -> bool:
-    """Return whether two conditions are equal, except that the first may shorten table names.
+def _is_condition(typed: Sequence[tuple[str, str]], join: Join) -> bool:
+    """Return whether a condition is that of a join, with short names of tables, in any order."""
+    return len(typed) == len(join.pairs) and all(
+        any(
+            _names_column(one, left) and _names_column(other, right)
+            for pair in join.pairs
+            for left, right in (pair, pair[::-1])
+        )
+        for one, other in typed
+    )
 
-    >>> _is_short_for("orders.customer = customers.id", "shop.orders.customer = shop.customers.id")
-    True
-    >>> _is_short_for("orders.id = customers.id", "shop.back_orders.id = shop.customers.id")
-    False
+
+def _names_column(typed: str, column: ColumnId) -> bool:
+    """Return whether a text is the end of a column's full name, which includes its table.
+
+    >>> column = ColumnId(TableId("file", "lake/flights.csv"), "carrier")
+    >>> [_names_column(each, column) for each in ("flights.carrier", "flights.csv.carrier")]
+    [True, True]
+    >>> _names_column("carrier", column), _names_column("s.csv.carrier", column)
+    (False, False)
     """
-    parts, wholes = (_ENDS.split(text) for text in (short, name))
-    return len(parts) == len(wholes) > 1 and all(
-        whole == part or ("." in part and ends_in(whole, part))
-        for part, whole in zip(parts, wholes, strict=True)
+    paths = {f".{path}" for path in (column.path, visible(column.path)) if typed.endswith(path)}
+    tables = (typed.removesuffix(path) for path in paths if typed.endswith(path))
+    return any(
+        names_table(table, name)
+        for table in tables
+        for name in (column.table.name, visible(column.table.name))
     )
 
 
@@ -157,16 +200,26 @@ def find_near(name: str, candidates: Sequence[str]) -> list[str]:
     """Return the names among `candidates` that are similar to a given name.
 
     A candidate is similar if it contains the given name. If none does, candidates with similar
-    spelling are returned.
+    spelling are returned, whatever their folders and extensions.
 
     >>> find_near("orders", ["shop.customers", "shop.orders"])
     ['shop.orders']
     >>> find_near("shop.ordres", ["shop.customers", "shop.orders"])
     ['shop.orders']
+    >>> find_near("Salary", ["lahman/Salaries.csv", "lahman/Parks.csv"])
+    ['lahman/Salaries.csv']
     """
     folded = name.casefold()
     containing = [candidate for candidate in candidates if folded in candidate.casefold()]
-    return (containing or get_close_matches(name, candidates, n=_OFFERED))[:_OFFERED]
+    short = {candidate: _last_part(candidate) for candidate in candidates}
+    alike = get_close_matches(_last_part(name), [*short.values()], n=_OFFERED)
+    named = (candidate for own in alike for candidate in candidates if short[candidate] == own)
+    near = containing or get_close_matches(name, candidates, n=_OFFERED) or [*dict.fromkeys(named)]
+    return near[:_OFFERED]
+
+
+def _last_part(name: str) -> str:
+    return without_extension(name).rpartition("/")[2].rpartition(".")[2].casefold()
 
 
 def find_dataset(graph: "DataHubGraph", name_or_urn: str) -> str:
@@ -192,8 +245,19 @@ def _find_named_datasets(graph: "DataHubGraph", name: str) -> list[NamedDataset]
     """Find the datasets that a name may refer to; a URN is not looked up."""
     if name.startswith("urn:li:"):
         return [(name, "")] if _is_dataset(name) else []
-    words = " ".join(re.findall(r"[\w.]+", name)) or "*"
-    found = search(graph, "datasets_by_name", words=words)
+    # The catalog may write a name with or without the extension of a file.
+    words = re.findall(r"[\w.]+", without_extension(name))
+    if found := _search_datasets(graph, " ".join(words) or "*"):
+        return found
+    # So that the error can offer names like it.
+    like = [f"{word[:_LIKE]}*" for word in words[-1:] if len(word) > _LIKE]
+    return _search_datasets(graph, *like, most=_SIMILAR) if like else []
+
+
+def _search_datasets(
+    graph: "DataHubGraph", words: str, *, most: int | None = None
+) -> list[NamedDataset]:
+    found = islice(search(graph, "datasets_by_name", words=words), most)
     with parsing("datasets_by_name"):
         return [
             (entity["urn"], str((entity.get("properties") or {}).get("name") or ""))
@@ -218,7 +282,7 @@ def choose_dataset(
     """Choose the dataset that a name refers to, and return its URN."""
     urns = _match_datasets(name, candidates)
     if len(urns) > 1:
-        raise UnknownNameError.several(_DATASET, name, urns=urns)
+        raise UnknownNameError.datasets(name, urns=urns, names=[table_id(urn).name for urn in urns])
     if not urns:
         near = find_near(name, sorted({table_id(urn).name for urn, _ in candidates}))
         raise UnknownNameError.nothing(_DATASET, name, near=near, where=where)
@@ -227,8 +291,10 @@ def choose_dataset(
 
 def _match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
     """Return the URNs of the datasets that a name refers to."""
-    # The URN, the full name, the title, either name in any case, and the end of the full name.
+    # The URN, the full name, the title, either name in any case, and the end of the full name;
+    # last, the name of a file of which the catalog has no extension.
     folded = name.casefold()
+    stem = without_extension(folded)
     named = [(urn, table_id(urn).name, title) for urn, title in candidates]
     matches = best_fits(
         named,
@@ -237,18 +303,35 @@ def _match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
         lambda it: it[2] == name,
         lambda it: folded in {it[1].casefold(), it[2].casefold()},
         lambda it: names_table(folded, it[1].casefold()),
+        lambda it: stem != folded and stem in {it[2].casefold(), it[1].casefold()},
+        lambda it: stem != folded and ends_in(it[1].casefold(), stem),
     )
     return sorted({urn for urn, *_ in matches})
 
 
-def find_path_end(graph: "DataHubGraph", name_or_urn: str, joins: Iterable[Join]) -> PathEnd:
+def find_path_end(graph: "DataHubGraph", name_or_urn: str) -> PathEnd:
     """Find the dataset or column that a name refers to."""
 
     def columns_of(urn: str) -> set[str]:
-        table = table_id(urn)
-        return set(read_columns(graph, urn)).union(*(join.paths_in(table) for join in joins))
+        return _known_columns(graph, urn, joins_of_dataset(graph, urn))
 
     return choose_path_end(name_or_urn, partial(_find_named_datasets, graph), columns_of)
+
+
+def find_column(graph: "DataHubGraph", urn: str, name: str, joins: Iterable[Join]) -> str:
+    """Find a column of a dataset, whose joins are known, by its name, and return its plain path.
+
+    Raises:
+        UnknownNameError: The dataset has no such column; the message names the nearest ones.
+        AmbiguousColumnError: It has several.
+    """
+    return _choose_path(name, _known_columns(graph, urn, joins), table_id(urn))
+
+
+def _known_columns(graph: "DataHubGraph", urn: str, joins: Iterable[Join]) -> set[str]:
+    """Return the columns of a dataset, also those that only its joins name."""
+    table = table_id(urn)
+    return set(read_columns(graph, urn)).union(*(join.paths_in(table) for join in joins))
 
 
 def choose_path_end(
@@ -293,7 +376,9 @@ def _parse_column(urn: str) -> ColumnId:
 def _choose_path(name: str, known: Collection[str], table: TableId) -> str:
     path = choose_column(name, known, table.name)
     if path is None:
-        near = find_near(name, sorted(known)) or sorted(known)
+        # Whatever it may be, the nearest names tell an agent how this dataset calls things.
+        columns = sorted(known)
+        near = find_near(name, columns) or get_close_matches(name, columns, n=_NEAREST, cutoff=0)
         raise UnknownNameError.column(name, table.name, near=near)
     return path
 

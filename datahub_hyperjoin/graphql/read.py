@@ -1,9 +1,9 @@
 """Read joins, their SQL, joinable columns and datasets from DataHub."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from datahub.utilities.urns.error import InvalidUrnError
 
@@ -20,6 +20,7 @@ from datahub_hyperjoin.joins import (
     best_first,
 )
 from datahub_hyperjoin.joins.join import ROLE_OF
+from datahub_hyperjoin.joins.path_search import ReadJoins
 from datahub_hyperjoin.metadata.relationships import SQL_DIALECT, WITHDRAWN_BY, read_tag_context
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
@@ -28,18 +29,21 @@ from datahub_hyperjoin.metadata.urns import (
     REJECTED,
     band_urn,
     column_id,
+    dataset_urn,
     plain_path,
     property_urn,
     query_urn,
     role_urn,
     table_id,
 )
-from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 if TYPE_CHECKING:
     from datahub.ingestion.graph.client import DataHubGraph
 
 _PAGE = 200
+_DATASETS = 100
+"""Number of datasets whose joins are read by one request."""
 
 _BANDS = {band_urn(band): band for band in BAND_NAMES}
 _ROLES = {role_urn(role): role for role in Role}
@@ -150,7 +154,7 @@ def joins_of_dataset(
     Returns:
         Joins, best first, with the dataset on the left.
     """
-    joins = read_joins(search(graph, "joins_of_dataset", dataset=dataset, hidden=hidden))
+    joins = read_joins(_scroll(graph, "joins_of_datasets", datasets=[dataset], hidden=hidden))
     table = table_id(dataset)
     return best_first(join.seen_from(table) for join in joins if join.strength >= min_score)
 
@@ -191,14 +195,31 @@ def all_joins(graph: "DataHubGraph", *, hidden: bool = False) -> list[Join]:
     Returns:
         Joins, best first.
     """
-    return best_first(read_joins(_scroll(graph, hidden=hidden)))
+    return best_first(read_joins(_scroll(graph, "all_joins", hidden=hidden)))
 
 
-def _scroll(graph: "DataHubGraph", *, hidden: bool) -> Iterator[GraphQLObject]:
+def catalog_reader(graph: "DataHubGraph") -> ReadJoins:
+    """Return a function that reads the joins of some tables from the catalog."""
+
+    def read(tables: Collection[TableId]) -> Iterable[Join]:
+        urns = [dataset_urn(table) for table in tables]
+        pages = (urns[at : at + _DATASETS] for at in range(0, len(urns), _DATASETS))
+        found = (
+            join
+            for page in pages
+            for join in read_joins(_scroll(graph, "joins_of_datasets", datasets=page))
+        )
+        # A join of two tables may be found with each of them.
+        return {join.urn: join for join in found}.values()
+
+    return read
+
+
+def _scroll(graph: "DataHubGraph", name: str, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON
     cursor = None
     while True:
-        data = execute(graph, "all_joins", cursor=cursor, hidden=hidden)
-        with parsing("all_joins"):
+        data = execute(graph, name, cursor=cursor, **variables)
+        with parsing(name):
             page = data["scrollAcrossEntities"]
             entities = [result["entity"] for result in page["searchResults"]]
             cursor = page["nextScrollId"]
@@ -279,11 +300,6 @@ def _values(entity: GraphQLObject | None, urn: str) -> list[GraphQLObject]:
         if assignment["structuredProperty"]["urn"] == urn
         for value in assignment["values"]
     ]
-
-
-def sql_of_joins(graph: "DataHubGraph", joins: Iterable[Join]) -> dict[str, str]:
-    """Read the SQL of joins from the catalog, as text by the URN of the join."""
-    return {urn: statement.sql for urn, statement in statements_of_joins(graph, joins).items()}
 
 
 def statements_of_joins(graph: "DataHubGraph", joins: Iterable[Join]) -> dict[str, Statement]:

@@ -1,7 +1,6 @@
 """Find the best path of joins between two tables, with as few repeated rows as possible."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -9,14 +8,18 @@ from typing_extensions import assert_never
 
 from datahub_hyperjoin.joins.describe import describe_grain, join_in_brief
 from datahub_hyperjoin.joins.errors import NoPathError
-from datahub_hyperjoin.joins.join import Join, Role, best_first, rename_columns
+from datahub_hyperjoin.joins.join import Join, rename_columns
+from datahub_hyperjoin.joins.path_search import (
+    Neighbours,
+    ReadJoins,
+    reader_of,
+    search_chain,
+    search_rivals,
+)
 from datahub_hyperjoin.joins.safety import (
-    STRENGTH_DIGITS,
     count_grain_losses,
     grain_of,
     is_safe,
-    leads_to_key,
-    loses_grain,
     strength,
 )
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -36,7 +39,6 @@ PathEnd = TableId | ColumnId
 """The start or end of a path: a table, or a column that the first or last join must compare."""
 
 _Joins = tuple[Join, ...]
-_Neighbours = Mapping[TableId, Sequence[Join]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +211,44 @@ def find_path(
     many_to_many: bool = False,
     min_joinability: float = MIN_JOINABILITY,
 ) -> JoinPath:
+    """Find the best path of at most `most` joins from one table to another, as `walk` does.
+
+    Args:
+        joins: All joins of the catalog; rejected and hidden ones are ignored.
+        start: The first table, or a column of it that the first join must compare.
+        end: The last table, or a column of it that the last join must compare.
+        most: Maximum number of joins; None for no limit.
+        many_to_many: Whether a path without a grain is returned if there is none with a grain.
+        min_joinability: Lowest joinability of all joins of the path together.
+
+    Returns:
+        The path.
+
+    Raises:
+        NoPathError: No path connects the tables, none has a grain, or the best one is improbable.
+    """
+    return walk(
+        reader_of(joins),
+        start,
+        end,
+        most=most,
+        many_to_many=many_to_many,
+        min_joinability=min_joinability,
+    )
+
+
+def walk(
+    read: ReadJoins,
+    start: PathEnd,
+    end: PathEnd,
+    *,
+    most: int | None = None,
+    many_to_many: bool = False,
+    min_joinability: float = MIN_JOINABILITY,
+) -> JoinPath:
     """Find the best path of at most `most` joins from one table to another.
+
+    Joins are read of the tables alone that better paths might lead through.
 
     Of all paths with a grain, those along references are best; of these, those with the fewest
     joins that multiply rows; then those with the fewest joins that nobody confirmed; then the
@@ -218,7 +257,7 @@ def find_path(
     tables, the same order selects one.
 
     Args:
-        joins: All joins of the catalog; rejected and hidden ones are ignored.
+        read: Reads the joins of some tables; rejected and hidden ones are ignored.
         start: The first table, or a column of it that the first join must compare.
         end: The last table, or a column of it that the last join must compare.
         most: Maximum number of joins; None for no limit.
@@ -233,11 +272,13 @@ def find_path(
     Raises:
         NoPathError: No path connects the tables, none has a grain, or the best one is improbable.
     """
-    neighbours = _neighbours(
-        join for join in joins if fits_end(join, start) and fits_end(join, end)
+    neighbours = Neighbours(
+        lambda tables: (
+            join for join in read(tables) if fits_end(join, start) and fits_end(join, end)
+        )
     )
     ends = table_of(start), table_of(end)
-    direct = tuple(join for join in neighbours.get(ends[0], ()) if join.right.table == ends[1])
+    direct = tuple(join for join in neighbours.of(ends[0]) if join.right.table == ends[1])
     shown = direct[:_MOST_DIRECT]
     chain = search_chain(neighbours, *ends, most=most, many_to_many=False)
     ambiguous = _ambiguous_references(direct)
@@ -255,7 +296,8 @@ def find_path(
             of=strength(chain),
             direct=[*map(join_in_brief, shown)],
         )
-    rivals = _search_rivals(neighbours, chain, most=_MOST_RIVALS)
+    # One join leads through no other tables.
+    rivals = search_rivals(neighbours, chain, most=_MOST_RIVALS) if len(chain) > 1 else []
     return JoinPath(
         steps=_steps(chain, neighbours),
         direct=shown if len(chain) > 1 else (),
@@ -267,7 +309,7 @@ def find_path(
     )
 
 
-def _steps(chain: _Joins, neighbours: _Neighbours) -> tuple[Step, ...]:
+def _steps(chain: _Joins, neighbours: Neighbours) -> tuple[Step, ...]:
     return tuple(Step(join=join, alternatives=_alternatives(join, neighbours)) for join in chain)
 
 
@@ -284,17 +326,6 @@ def _no_path(
     return NoPathError.without_grain(start, end, via=via, most=most, direct=beside)
 
 
-def _neighbours(joins: Iterable[Join]) -> _Neighbours:
-    """Map each table to its joins, with that table on the left."""
-    by_table: defaultdict[TableId, list[Join]] = defaultdict(list)
-    usable = (join for join in joins if join.open and join.left.table != join.right.table)
-    # Sorted, so that of equal chains the same one is chosen in every run.
-    for join in best_first(usable):
-        for directed in (join, join.reversed):
-            by_table[directed.left.table].append(directed)
-    return by_table
-
-
 def _ambiguous_references(direct: _Joins) -> _Joins:
     """From the direct joins of two tables, select the references that may be many-to-many."""
     # Such a reference may repeat rows of both tables, since its key may have duplicates. Whoever
@@ -303,229 +334,17 @@ def _ambiguous_references(direct: _Joins) -> _Joins:
     return tuple(join for join in direct if join.is_reference and count_grain_losses([join]))
 
 
-def _alternatives(join: Join, neighbours: _Neighbours) -> _Joins:
+def _alternatives(join: Join, neighbours: Neighbours) -> _Joins:
     """Return the alternatives to a join: other references between the same tables."""
     # They may lead in the opposite direction, as `departments.manager` beside
     # `employees.department`. Joins that people confirmed count as references. A join of another
     # kind has no alternatives, and one that may be many-to-many is none.
     return tuple(
         other
-        for other in neighbours[join.left.table]
+        for other in neighbours.of(join.left.table)
         if other.right.table == join.right.table
         and (other.urn, other.pairs) != (join.urn, join.pairs)
         and other.is_reference
         and join.is_reference
         and not count_grain_losses([other])
     )
-
-
-# What a join adds to the cost of a chain is computed once for each direction of the join, because
-# the search compares many more chains than there are joins.
-
-_DISTANCES = {Role.REFERENCE: 0, Role.ONE_TO_ONE: 0, Role.SIBLING: 1, Role.SAME_DOMAIN: 2}
-"""How far a join of each role is from a reference."""
-
-_State = tuple[TableId, bool]
-"""The last table of a chain, and whether one of the chain's joins led from referring rows to a
-key."""
-
-_Cost = tuple[int, int, int, int, int, float]
-"""A sort key: the best chain has the smallest cost."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """One direction of a join, with the cost that the join adds to a chain of joins."""
-
-    join: Join
-    leads_to_key: bool
-    loses_grain: tuple[bool, bool]
-    """Whether the join may make the rows of every table repeat. The first value is for a chain that
-    has not yet led from a row to a key; the second value is for a chain that has."""
-    distance: int
-
-    @classmethod
-    def of(cls, join: Join) -> "_Link":
-        distance = 0 if join.is_confirmed else _DISTANCES[join.role]
-        losses = loses_grain(join, led_to_key=False), loses_grain(join, led_to_key=True)
-        return cls(join, leads_to_key(join), losses, distance)
-
-
-@dataclass(frozen=True, slots=True)
-class _Chain:
-    """A chain of joins; each join starts at the table where the previous join ends."""
-
-    joins: tuple[Join, ...] = ()
-    led_to_key: bool = False
-    """Whether any join of the chain leads from a referring column to its key."""
-    counts: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
-    """Costs to minimise, the most important first.
-
-    They are the number of joins after which the rows of every table may repeat, the sum of the
-    joins' `_DISTANCES`, and the numbers of joins that multiply rows, of unconfirmed joins and of
-    all joins.
-    """
-    strength: float = 1.0
-
-    @property
-    def tables(self) -> tuple[TableId, ...]:
-        """The tables after the first one, in order."""
-        return tuple(join.right.table for join in self.joins)
-
-    @property
-    def cost(self) -> _Cost:
-        return (*self.counts, -round(self.strength, STRENGTH_DIGITS))
-
-    def extended(self, link: _Link) -> "_Chain":
-        """Return the chain with one more join at its end."""
-        join = link.join
-        losses, distance, multiplied, unconfirmed, length = self.counts
-        return _Chain(
-            (*self.joins, join),
-            self.led_to_key or link.leads_to_key,
-            (
-                losses + link.loses_grain[self.led_to_key],
-                distance + link.distance,
-                multiplied + join.multiplies,
-                unconfirmed + (not join.is_confirmed),
-                length + 1,
-            ),
-            self.strength * join.strength,
-        )
-
-
-_Links = Mapping[TableId, Sequence[_Link]]
-
-
-def search_chain(
-    neighbours: Mapping[TableId, Iterable[Join]],
-    start: TableId,
-    end: TableId,
-    *,
-    most: int | None,
-    many_to_many: bool,
-) -> tuple[Join, ...]:
-    """Find the cheapest chain of at most `most` joins from one table to another; none if equal.
-
-    After round n, `best` holds the cheapest chain of at most n joins to each state, as in the
-    algorithm of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A
-    join never makes a chain cheaper, so no cheapest chain visits a table twice and the rounds end,
-    and a chain that costs more than one that has arrived need not be extended.
-    """
-    if start == end:
-        return ()
-    links = _links_of(neighbours)
-    best = {(start, False): _Chain()}
-    frontier = dict(best)
-    hops = 0
-    while frontier and (most is None or hops < most):
-        frontier = _extend(frontier, best, links, many_to_many=many_to_many)
-        best |= frontier
-        hops += 1
-        arrived = _arrived(best, end)
-        if arrived:
-            frontier = {
-                state: chain for state, chain in frontier.items() if chain.cost <= arrived.cost
-            }
-    found = _arrived(best, end)
-    return found.joins if found else ()
-
-
-def _arrived(best: Mapping[_State, _Chain], end: TableId) -> _Chain | None:
-    # Of equal chains, the first that arrived is chosen, so that the order of states matters.
-    chains = (chain for (table, _), chain in best.items() if table == end)
-    return min(chains, key=lambda chain: chain.cost, default=None)
-
-
-def _extend(
-    frontier: Mapping[_State, _Chain],
-    best: Mapping[_State, _Chain],
-    links: _Links,
-    *,
-    many_to_many: bool,
-) -> dict[_State, _Chain]:
-    """Extend each chain by one join, and return the new chains that improve on `best`."""
-    # A new chain must be cheaper than the known chain to the same state: the last table, and
-    # whether the chain led from a row to a key. Without `many_to_many`, no join is added after
-    # which the rows of every table may repeat.
-    reached: dict[_State, _Chain] = {}
-    for (table, led_to_key), chain in sorted(frontier.items(), key=lambda item: item[0]):
-        for link in links.get(table, ()):
-            # The chain itself has lost nothing, so only the further join can.
-            if not many_to_many and link.loses_grain[led_to_key]:
-                continue
-            longer = chain.extended(link)
-            state = (link.join.right.table, longer.led_to_key)
-            known = reached.get(state, best.get(state))
-            if known is None or longer.cost < known.cost:
-                reached[state] = longer
-    return reached
-
-
-def _links_of(neighbours: Mapping[TableId, Iterable[Join]]) -> _Links:
-    return {table: [_Link.of(join) for join in joins] for table, joins in neighbours.items()}
-
-
-def _search_rivals(
-    neighbours: Mapping[TableId, Iterable[Join]], chain: Sequence[Join], *, most: int
-) -> list[tuple[Join, ...]]:
-    """Find other chains of as many joins between the ends of a chain, over other tables.
-
-    A rival keeps the rows of a table if the chain does, and its joins are as near to references.
-    Of several joins between two tables, it has the best one.
-
-    After round n, `frontier` holds, for each state, the cheapest chains of n joins over different
-    tables, with the chain itself one more than are wanted.
-    """
-    links, start, end = _links_of(neighbours), chain[0].left.table, chain[-1].right.table
-    best = _Chain()
-    for join in chain:
-        best = best.extended(_Link.of(join))
-    hops = _count_hops(links, end, most=len(chain))
-    frontier = {(start, False): [_Chain()]}
-    for left in reversed(range(len(chain))):
-        reached: dict[_State, dict[tuple[TableId, ...], _Chain]] = defaultdict(dict)
-        for longer in _all_extended(frontier, links, {start}):
-            tables = longer.tables
-            is_near = hops.get(tables[-1], len(chain)) <= left
-            if not is_near or longer.counts[:2] > best.counts[:2]:
-                continue
-            known = reached[tables[-1], longer.led_to_key]
-            if tables not in known or longer.cost < known[tables].cost:
-                known[tables] = longer
-        frontier = {
-            state: sorted(chains.values(), key=_by_cost)[: most + 1]
-            for state, chains in reached.items()
-        }
-    arrived = sorted((each for chains in frontier.values() for each in chains), key=_by_cost)
-    found: dict[tuple[TableId, ...], tuple[Join, ...]] = {}
-    for each in arrived:
-        if each.tables != best.tables:
-            found.setdefault(each.tables, each.joins)
-    return [*found.values()][:most]
-
-
-def _all_extended(
-    frontier: Mapping[_State, Iterable[_Chain]], links: _Links, start: Collection[TableId]
-) -> Iterator[_Chain]:
-    """Yield the chains with one more join, which leads to a table that they have not visited."""
-    for (table, _), chains in frontier.items():
-        for chain in chains:
-            visited = {*start, *chain.tables}
-            for link in links.get(table, ()):
-                if link.join.right.table not in visited:
-                    yield chain.extended(link)
-
-
-def _count_hops(links: _Links, end: TableId, *, most: int) -> dict[TableId, int]:
-    """Map each table that reaches `end` by at most `most` joins to their smallest number."""
-    hops, frontier = {end: 0}, [end]
-    for number in range(1, most + 1):
-        near = {link.join.right.table for table in frontier for link in links.get(table, ())}
-        frontier = [table for table in sorted(near) if table not in hops]
-        hops |= dict.fromkeys(frontier, number)
-    return hops
-
-
-def _by_cost(chain: _Chain) -> tuple[_Cost, tuple[TableId, ...]]:
-    return chain.cost, chain.tables

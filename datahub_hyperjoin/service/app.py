@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from datahub_hyperjoin.client_errors import is_sendable
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql import accept, all_joins, find_join, find_path, reject, undo
+from datahub_hyperjoin.graphql import accept, find_join, reject, undo
 from datahub_hyperjoin.graphql.decide import last_decider
 from datahub_hyperjoin.graphql.errors import (
     AmbiguousColumnError,
@@ -36,7 +36,7 @@ from datahub_hyperjoin.graphql.errors import (
     UnknownNameError,
 )
 from datahub_hyperjoin.graphql.find import find_path_end
-from datahub_hyperjoin.graphql.read import signed_in_user
+from datahub_hyperjoin.graphql.read import catalog_reader, signed_in_user
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.joins.describe import (
     comparison_in_words,
@@ -46,7 +46,7 @@ from datahub_hyperjoin.joins.describe import (
     rows_in_words,
 )
 from datahub_hyperjoin.joins.errors import NoPathError
-from datahub_hyperjoin.joins.paths import Step
+from datahub_hyperjoin.joins.paths import Step, walk
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
 from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
@@ -165,10 +165,8 @@ class SharedSessions:
 
 def _describe_path(graph: DataHubGraph, start: str, end: str) -> dict[str, object]:
     """Describe the best path of joins between two datasets, ignoring many-to-many paths."""
-    # A path may lead over any table, so all joins are read.
-    joins = all_joins(graph)
-    first, last = (find_path_end(graph, name, joins) for name in (start, end))
-    path = find_path(joins, first, last)
+    first, last = (find_path_end(graph, name) for name in (start, end))
+    path = walk(catalog_reader(graph), first, last)
     return {
         "grain": describe_grain(path.joins),
         "steps": [*map(_describe, path.steps)],

@@ -4,33 +4,27 @@ import re
 
 import pytest
 
-from datahub_hyperjoin.agents.answers import joins_of_named
-from datahub_hyperjoin.graphql.errors import AmbiguousColumnError
-from datahub_hyperjoin.joins import Join
-from lakes.chains import join
+from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, UnknownNameError
+from datahub_hyperjoin.graphql.find import choose_column, find_column
+from datahub_hyperjoin.metadata.urns import dataset_urn
+from lakes.lake import describe
+from lakes.shop import Shop, table
 
-JOINS = [
-    join("orders", "cities", 0.9, key=key)
-    for key in ("billing.city", "delivery.city", "delivery.zip", "Customer", "customer", "PAYER")
-]
+COLUMNS = {"billing.city", "delivery.city", "delivery.zip", "Customer", "customer", "PAYER"}
 
 
-def named(name: str) -> list[str]:
-    return [one.left.path for one in joins_of_named(JOINS, name)]
-
-
-@pytest.mark.parametrize(("name", "columns"), [
-    ("customer", ["customer"]),
-    ("Customer", ["Customer"]),
-    ("payer", ["PAYER"]),
-    ("billing.city", ["billing.city"]),
-    ("ZIP", ["delivery.zip"]),
-    (" payer ", ["PAYER"]),
-    ("[version=2.0].[type=string].PAYER", ["PAYER"]),
-    ("amount", []),
+@pytest.mark.parametrize(("name", "column"), [
+    ("customer", "customer"),
+    ("Customer", "Customer"),
+    ("payer", "PAYER"),
+    ("billing.city", "billing.city"),
+    ("ZIP", "delivery.zip"),
+    (" payer ", "PAYER"),
+    ("[version=2.0].[type=string].PAYER", "PAYER"),
+    ("amount", None),
 ])  # fmt: skip
-def test_a_column_is_found_by_the_strictest_rule(name: str, columns: list[str]) -> None:
-    assert named(name) == columns
+def test_a_column_is_found_by_the_strictest_rule(name: str, column: str | None) -> None:
+    assert choose_column(name, COLUMNS, "orders") == column
 
 
 @pytest.mark.parametrize(("name", "choices"), [
@@ -40,13 +34,16 @@ def test_a_column_is_found_by_the_strictest_rule(name: str, columns: list[str]) 
 def test_a_name_of_several_columns_brings_the_choices(name: str, choices: str) -> None:
     expected = f"2 columns of 'orders' have the name '{name}': {choices}. Use the whole name of one"
     with pytest.raises(AmbiguousColumnError, match=f"^{re.escape(expected)}$"):
-        named(name)
+        choose_column(name, COLUMNS, "orders")
 
 
-def test_both_columns_of_a_table_that_joins_with_itself_count() -> None:
-    own: list[Join] = [join("staff", "staff", 0.9, key="manager")]
-    assert joins_of_named(own, "manager") == joins_of_named(own, "key") == own
-
-
-def test_a_dataset_without_joins_has_no_column() -> None:
-    assert joins_of_named([], "id") == []
+def test_a_column_that_does_not_exist_brings_the_nearest_names(shop: Shop) -> None:
+    name, urn = table("orders").name, dataset_urn(table("orders"))
+    describe(shop.gms, name, ["id", "customer_id", "placed_on"], platform="postgres")
+    assert find_column(shop.graph, urn, "placed_on", ()) == "placed_on"
+    expected = (
+        f"the dataset {name!r} has no column 'client_id'. Did you mean 'customer_id', 'id', "
+        "'placed_on'?"
+    )
+    with pytest.raises(UnknownNameError, match=f"^{re.escape(expected)}$"):
+        find_column(shop.graph, urn, "client_id", ())

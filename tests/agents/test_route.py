@@ -4,18 +4,20 @@ A path is safe if each of its joins is safe and the rows of one table do not rep
 """
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.agents.answers import MOST_BYTES, Answer, to_text
-from datahub_hyperjoin.agents.tools import (
+from datahub_hyperjoin.agents.path_answers import (
+    Ends,
     answer_path,
-    choose_among,
     choose_rival,
     explain_no_path,
     find_safe_path,
+    meant_by,
 )
 from datahub_hyperjoin.joins import (
     MIN_SCORE,
@@ -26,6 +28,8 @@ from datahub_hyperjoin.joins import (
     Verdict,
     reasons_unsafe,
 )
+from datahub_hyperjoin.joins.path_search import reader_of
+from datahub_hyperjoin.joins.paths import JoinPath
 from datahub_hyperjoin.tables import TableId
 from lakes.chains import N_N, ONE_1, changed, column_at, domain, join
 
@@ -37,10 +41,22 @@ def ask(
     *joins: Join, ends: str = "ad", most: int | None = None, min_score: float = MIN_SCORE
 ) -> Answer:
     tables = TableId("file", ends[0]), TableId("file", ends[1])
-    path = find_safe_path(joins, tables, min_score=min_score, most=most)
+    return answer(joins, tables, most=most, min_score=min_score)
+
+
+def answer(
+    joins: Sequence[Join],
+    ends: Ends,
+    chosen: Sequence[Join] = (),
+    *,
+    most: int | None = None,
+    min_score: float = MIN_SCORE,
+) -> Answer:
+    meant, read = meant_by(ends, chosen), reader_of(joins)
+    path = find_safe_path(read, ends, meant, min_score=min_score, most=most)
     if path is None:
-        return explain_no_path(joins, tables, min_score=min_score, most=most)
-    return answer_path(path, joins, {}, min_score=min_score)
+        return explain_no_path(read, ends, meant, min_score=min_score, most=most)
+    return answer_path(path, filter(meant, joins), {}, min_score=min_score)
 
 
 def names(entries: Any) -> list[str]:  # noqa: ANN401 - JSON
@@ -57,22 +73,20 @@ def test_a_safe_path_is_told_with_its_grain_and_sql() -> None:
         "joins": [
             {
                 "join": "a.key → b.key",
-                "cardinality": "many-to-one: each row of a matches at most one row of b",
+                "cardinality": "many-to-one",
                 "rows": "50% of the rows of a with a value match; each row of b matches "
                 "about 2 rows of a",
                 "decided": "suggested with joinability 0.90; nobody decided",
             },
             {
                 "join": "b.key → d.key",
-                "cardinality": "many-to-one: each row of b matches at most one row of d, as "
-                "stated; nobody measured it",
+                "cardinality": "many-to-one, as stated; nobody measured it",
                 "decided": "suggested with joinability 0.80; nobody decided",
             },
         ],
         "sql": 'SELECT * FROM a AS t1 JOIN b AS t2 ON t1."key" = t2."key" '
         'JOIN d AS t3 ON t2."key" = t3."key"',
-        "sql_is": "not run: check its number of rows, because values may differ in case, spaces "
-        "or type",
+        "sql_is": "not run: check its number of rows",
     }
 
 
@@ -86,7 +100,7 @@ def test_references_in_several_roles_are_a_choice() -> None:
     )
     assert found["next"] == "Ask the user which one is meant; then repeat with `using`"
     assert names(found["choices"]) == ["a.created_by → d.key", "a.approved_by → d.key"]
-    chosen = ask(*choose_among([created, approved, join("x", "y", 0.9)], ENDS, [approved]))
+    chosen = answer([created, approved, join("x", "y", 0.9)], ENDS, [approved])
     assert (chosen["answer"], names(chosen["joins"])) == ("safe path", ["a.approved_by → d.key"])
 
 
@@ -108,8 +122,8 @@ def test_paths_of_as_many_joins_are_a_choice() -> None:
             "rows": f"{rows}, by way of c instead of b",
         },
     ]
-    path = find_safe_path([*by_b, *by_c], ENDS, min_score=MIN_SCORE)
-    assert path is not None
+    path = find_safe_path(reader_of([*by_b, *by_c]), ENDS, meant_by(ENDS, ()), min_score=MIN_SCORE)
+    assert isinstance(path, JoinPath)
     for chosen in (by_b[0], by_c[1]):
         one = choose_rival(path, [chosen])
         assert chosen.urn in {each.urn for each in one.joins}
@@ -129,17 +143,12 @@ def test_a_column_is_a_choice_that_the_user_made() -> None:
         ([created, weak], column_at("a.created_by"), []),
         ([created, weak], created.left.table, ["a.owner → d.key"]),
     ):
-        meant = choose_among(joins, (start, end), ())
-        path = find_safe_path(meant, (start, end), min_score=MIN_SCORE)
-        assert path is not None
-        found = answer_path(path, meant, {}, min_score=MIN_SCORE)
+        found = answer(joins, (start, end))
         assert (found["answer"], names(found.get("not_used", ()))) == ("safe path", not_used)
 
 
 def test_a_column_without_a_path_is_named() -> None:
-    found = explain_no_path(
-        [join("a", "d", 0.9)], (column_at("a.note"), ENDS[1]), min_score=MIN_SCORE, most=2
-    )
+    found = answer([join("a", "d", 0.9)], (column_at("a.note"), ENDS[1]), most=2)
     assert found == {
         "answer": NO_SAFE_JOIN,
         "of": "a.note and d",
@@ -234,14 +243,24 @@ def test_many_probable_joins_are_no_safe_path() -> None:
 def test_the_grain_at_which_two_datasets_meet_is_named() -> None:
     found = ask(join("a", "p", 0.9), join("d", "p", 0.9))
     assert found["answer"] == NO_SAFE_JOIN
-    assert found["why"] == "all rows of both datasets that share a row of p would be paired"
-    assert found["next"] == (
-        "Aggregate both datasets to one row for each row of p before joining them"
-    )
+    assert found["why"] == "all rows of both sides that share a row of p would be paired"
+    assert found["next"] == "Aggregate a and d to one row for each row of p before joining them"
     assert names(found["joins"]) == ["a.key → p.key", "p.key ← d.key"]
     extended = join("p", "q", 0.9, role=Role.ONE_TO_ONE, cardinality=ONE_1)
     found = ask(join("a", "p", 0.9), extended, join("d", "q", 0.9))
     assert "share a row of q" in found["why"]
+
+
+def test_only_datasets_that_refer_to_a_row_are_aggregated_to_it() -> None:
+    # As payments → orders ← items → products: no product is of one order.
+    found = ask(join("a", "p", 0.95), join("c", "p", 0.95), join("c", "d", 0.95))
+    assert found["next"] == (
+        "Aggregate a and c (joined with d) to one row for each row of p before joining them"
+    )
+    twice = [join(one, other, 0.95) for one, other in ("ap", "cp", "cq", "dq")]
+    assert ask(*twice)["next"] == (
+        "Ask the user for which of these datasets the result is to have a row each"
+    )
 
 
 TABLES = "abcd"

@@ -5,23 +5,28 @@ from collections.abc import Callable
 
 import pytest
 from datahub.metadata.schema_classes import (
+    GlobalTagsClass,
     QueryLanguageClass,
     QueryPropertiesClass,
     QuerySourceClass,
     QueryStatementClass,
+    TagAssociationClass,
 )
 
 from datahub_hyperjoin.agents.answers import Answer
 from datahub_hyperjoin.agents.tools import JoinTools
-from datahub_hyperjoin.graphql import all_joins, find_join
+from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.graphql.find import find_path_end
 from datahub_hyperjoin.joins import Role, Verdict
-from datahub_hyperjoin.metadata.urns import query_urn
-from lakes.shop import Shop
+from datahub_hyperjoin.metadata.urns import dataset_urn, query_urn
+from lakes.shop import Shop, table
 
-CUSTOMER = "shop.public.orders.customer → shop.public.customers.id"
-PAYER = "shop.public.orders.payer → shop.public.customers.id"
+CUSTOMER = "orders.customer → customers.id"
+PAYER = "orders.payer → customers.id"
+PREFIX = "shop.public."
+WHOLE_CUSTOMER = f"{PREFIX}orders.customer → {PREFIX}customers.id"
+WHOLE_PAYER = f"{PREFIX}orders.payer → {PREFIX}customers.id"
 Tool = Callable[..., Answer]
 
 
@@ -51,33 +56,41 @@ def store_sql(shop: Shop, join: str, sql: str, **properties: str) -> None:
 
 def test_safe_joins_are_suggested(tools: JoinTools) -> None:
     found = tools.suggest_joins("orders")
-    assert (found["answer"], found["of"]) == ("1 safe join", "shop.public.orders")
+    assert (found["answer"], found["of"]) == ("1 safe join", "orders")
     assert joins(found) == [CUSTOMER]
     assert joins(tools.suggest_joins("orders", "CUSTOMER")) == [CUSTOMER]
     assert joins(tools.suggest_joins("customers", other="orders")) == [
-        "shop.public.customers.id ← shop.public.orders.customer"
+        "customers.id ← orders.customer"
     ]
     assert tools.suggest_joins("orders", skip=1)["joins"] == []
 
 
 def test_where_no_join_is_safe_none_is_suggested(tools: JoinTools) -> None:
     found = tools.suggest_joins("orders", "note")
-    assert (found["answer"], found["of"]) == ("no safe join known", "shop.public.orders.note")
+    assert (found["answer"], found["of"]) == ("no safe join known", "orders.note")
     assert len(found["unsafe"]) == 1
     nothing = "the catalog has no join of it"
-    assert tools.suggest_joins("orders", "amount") == {
-        "answer": "no safe join known", "of": "shop.public.orders.amount", "why": nothing
-    }  # fmt: skip
     pair = tools.suggest_joins("orders", other="refunds")
-    assert (pair["of"], pair["why"]) == ("shop.public.orders with shop.public.refunds", nothing)
+    assert pair == {
+        "answer": "no safe join known",
+        "of": "orders with refunds",
+        "why": nothing,
+        "tables": {name: f"{PREFIX}{name}" for name in ("orders", "refunds")},
+    }
     assert tools.joins_of_dataset("refunds")["why"] == nothing
     assert tools.suggest_joins("orders", other="orders")["why"] == nothing
+
+
+def test_a_column_that_does_not_exist_has_no_answer(tools: JoinTools) -> None:
+    for ask in (tools.suggest_joins, tools.joins_of_dataset):
+        with pytest.raises(UnknownNameError, match=r"has no column 'amount'\. Did you mean"):
+            ask("orders", "amount")
 
 
 def test_all_joins_are_listed(tools: JoinTools) -> None:
     found = tools.joins_of_dataset("orders")
     assert (found["answer"], found["unsafe"]) == ("1 safe join", 1)
-    assert joins(found) == [CUSTOMER, "shop.public.orders.note = shop.public.regions.name"]
+    assert joins(found) == [CUSTOMER, "orders.note = regions.name"]
     assert len(tools.joins_of_dataset("orders", "note")["joins"]) == 1
     assert len(tools.joins_of_dataset("orders", skip=1)["joins"]) == 1
 
@@ -100,7 +113,7 @@ def test_sql_that_a_run_tested_is_told(shop: Shop, tools: JoinTools) -> None:
         tools.explain_join(CUSTOMER),
         tools.find_join_path("orders", "customers"),
     ):
-        assert answer["sql"] == ["SELECT tested"]
+        assert answer["sql"] == "SELECT tested"
     longer = tools.find_join_path("orders", "regions")
     assert longer["sql"].startswith("SELECT * FROM shop.public.orders AS t1 JOIN")
     store_sql(shop, urn, "SELECT withdrawn", withdrawn_by="run-7")
@@ -110,7 +123,8 @@ def test_sql_that_a_run_tested_is_told(shop: Shop, tools: JoinTools) -> None:
 def test_a_path_is_found_and_limited(tools: JoinTools) -> None:
     found = tools.find_join_path("Orders", "regions")
     names = ("orders", "customers", "regions")
-    assert found["datasets"] == [f"shop.public.{name}" for name in names]
+    assert found["datasets"] == [*names]
+    assert found["tables"] == {name: f"{PREFIX}{name}" for name in names}
     limited = tools.find_join_path("orders", "regions", max_joins=1)
     assert limited["answer"] == "no safe join known"
     assert tools.find_join_path("orders", "Orders") == {
@@ -132,8 +146,9 @@ def test_a_path_starts_or_ends_at_the_column_that_the_user_means(
         assert "t1.customer " not in found["sql"]
     assert tools.find_join_path("orders.payer", "regions.name") == {
         "answer": "no safe join known",
-        "of": "shop.public.orders.payer and shop.public.regions.name",
-        "why": "no path over the named columns connects these datasets",
+        "of": "orders.payer and regions.name",
+        "tables": {name: f"{PREFIX}{name}" for name in ("orders", "regions")},
+        "why": "no path of at most 6 joins over the named columns connects these datasets",
         "next": "Ask the user whether other columns are meant; then repeat without the column",
     }
     same = tools.find_join_path("orders.payer", "orders.customer")
@@ -145,7 +160,7 @@ def test_an_unknown_column_is_reported_as_by_the_command(
     shop: Shop, tools: JoinTools, name: str
 ) -> None:
     with pytest.raises(UnknownNameError) as expected:
-        find_path_end(shop.graph, name, all_joins(shop.graph))
+        find_path_end(shop.graph, name)
     with pytest.raises(UnknownNameError, match=f"^{re.escape(str(expected.value))}$"):
         tools.find_join_path("regions", name)
 
@@ -164,7 +179,7 @@ def test_a_decision_counts_at_once(shop: Shop, tools: JoinTools) -> None:
     shop.suggest("orders.payer", "customers.id", 0.3)
     assert tools.explain_join(PAYER)["answer"] == "not safe"
     assert tools.accept_join(PAYER, "asked Ann") == {
-        "answer": "accepted", "join": PAYER, "why": "asked Ann"
+        "answer": "accepted", "join": WHOLE_PAYER, "why": "asked Ann"
     }  # fmt: skip
     accepted = tools.explain_join(PAYER)
     assert (accepted["answer"], accepted["decided"], accepted["description"]) == (
@@ -178,21 +193,19 @@ def test_a_decision_counts_at_once(shop: Shop, tools: JoinTools) -> None:
 def test_decisions_are_undone(shop: Shop, tools: JoinTools) -> None:
     before = tools.explain_join(CUSTOMER)
     tools.reject_join(CUSTOMER, "another key")
-    assert joins(tools.joins_of_dataset("orders")) == [
-        "shop.public.orders.note = shop.public.regions.name"
-    ]
-    assert tools.undo_decision(CUSTOMER) == {"answer": "undone", "join": CUSTOMER}
+    assert joins(tools.joins_of_dataset("orders")) == ["orders.note = regions.name"]
+    assert tools.undo_decision(CUSTOMER) == {"answer": "undone", "join": WHOLE_CUSTOMER}
     assert tools.explain_join(CUSTOMER) == {**before, "description": "another key"}
     assert CUSTOMER in joins(tools.suggest_joins("orders"))
     writes = len(shop.gms.writes)
-    assert tools.undo_decision(CUSTOMER) == {"answer": "nobody has decided", "join": CUSTOMER}
+    assert tools.undo_decision(CUSTOMER) == {"answer": "nobody has decided", "join": WHOLE_CUSTOMER}
     assert len(shop.gms.writes) == writes
 
 
 def test_what_a_person_wrote_about_a_join_is_kept(shop: Shop, tools: JoinTools) -> None:
     tools.accept_join(CUSTOMER, "asked Ann")
     assert tools.reject_join(CUSTOMER, "Bob disagrees") == {
-        "answer": "rejected", "join": CUSTOMER, "description_kept": "asked Ann"
+        "answer": "rejected", "join": WHOLE_CUSTOMER, "description_kept": "asked Ann"
     }  # fmt: skip
     join = find_join(shop.graph, CUSTOMER)
     assert (join.description, join.verdict) == ("asked Ann", Verdict.REJECTED)
@@ -207,3 +220,33 @@ def test_unknown_names_change_nothing(shop: Shop, tools: JoinTools) -> None:
     with pytest.raises(UnknownNameError, match=r"^the catalog has no dataset 'order'. Did you"):
         tools.suggest_joins("order")
     assert shop.gms.writes == []
+
+
+def test_an_answer_reads_only_the_joins_on_its_way(shop: Shop, tools: JoinTools) -> None:
+    for number in range(300):
+        shop.suggest(f"refunds.a{number}", f"far{number}.id", 0.9)
+    orders, regions = (dataset_urn(table(name)) for name in ("orders", "regions"))
+    asked: list[tuple[Tool, tuple[str, ...], int]] = [
+        # One request for the joins and one for their SQL.
+        (tools.suggest_joins, (orders,), 2),
+        # One for the joins at each of three datasets, and one for their SQL.
+        (tools.find_join_path, (orders, regions), 4),
+        # One by the name, one for the dataset, one for its joins and one for their SQL.
+        (tools.explain_join, (CUSTOMER,), 4),
+    ]
+    for tool, names, most in asked:
+        shop.gms.requests.clear()
+        assert "safe" in tool(*names)["answer"]
+        assert len(shop.gms.requests) <= most
+
+
+def test_of_a_join_that_was_accepted_and_rejected_the_rejection_holds(
+    shop: Shop, tools: JoinTools
+) -> None:
+    urn = find_join(shop.graph, CUSTOMER).urn
+    held = shop.gms.get(urn, GlobalTagsClass)
+    assert held
+    decided = [TagAssociationClass(f"urn:li:tag:join:{each}") for each in ("accepted", "rejected")]
+    shop.gms.put(urn, GlobalTagsClass([*held.tags, *decided]))
+    assert tools.explain_join(CUSTOMER)["unsafe"] == "a person rejected it"
+    assert tools.suggest_joins("orders", other="customers")["answer"] == "no safe join known"

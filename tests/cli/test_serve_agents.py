@@ -58,7 +58,7 @@ def test_an_agent_starts_the_command_and_asks_over_its_pipes() -> None:
     assert "accept_join" not in tools
     assert (answer["answer"], answer["datasets"]) == (
         "safe path",
-        ["shop.public.orders", "shop.public.customers"],
+        ["orders", "customers"],
     )
     assert DATAHUB_TOKEN not in json.dumps(answer)
 

@@ -25,7 +25,9 @@ def schema() -> GraphQLSchema:
 
 
 def test_operations_are_shipped() -> None:
-    assert {"accept_join", "all_joins", "joins_of_dataset", "own_join", "reject_join"} <= set(FILES)
+    assert {"accept_join", "all_joins", "joins_of_datasets", "own_join", "reject_join"} <= set(
+        FILES
+    )
 
 
 @pytest.mark.parametrize("name", FILES)

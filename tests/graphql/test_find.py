@@ -165,7 +165,7 @@ def test_an_ambiguous_dataset_needs_a_urn(shop: Shop) -> None:
 
 def test_many_candidates_are_counted() -> None:
     found = [(dataset_urn(TableId("file", f"{number}/a.csv")), "") for number in range(7)]
-    with pytest.raises(UnknownNameError, match=r"^7 datasets have the name .* and 2 more\. Use a"):
+    with pytest.raises(UnknownNameError, match=r"^7 datasets have .* and 2 more\. Use one"):
         choose_dataset("a.csv", found)
 
 

@@ -11,7 +11,7 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.graphql.errors import UnansweredError
-from datahub_hyperjoin.graphql.read import sql_of_joins, statements_of_joins
+from datahub_hyperjoin.graphql.read import statements_of_joins
 from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.metadata.urns import query_urn
 from lakes.shop import Shop
@@ -42,8 +42,11 @@ def test_statements_are_read_for_many_joins_at_once(shop: Shop) -> None:
     store(shop, edited, "SELECT 2")
     store(shop, withdrawn, "SELECT 3", model_version="1", withdrawn_by="run-7")
     shop.gms.requests.clear()
-    found = sql_of_joins(shop.graph, [with_sql, edited, withdrawn, without])
-    assert found == {with_sql.urn: "SELECT 1", edited.urn: "SELECT 2"}
+    found = statements_of_joins(shop.graph, [with_sql, edited, withdrawn, without])
+    assert {urn: statement.sql for urn, statement in found.items()} == {
+        with_sql.urn: "SELECT 1",
+        edited.urn: "SELECT 2",
+    }
     assert len(shop.gms.requests) == 1
 
 
@@ -60,7 +63,7 @@ def test_statements_are_read_with_the_dialect_in_which_they_were_run(shop: Shop)
 
 def test_no_joins_need_no_request(shop: Shop) -> None:
     shop.gms.requests.clear()
-    assert sql_of_joins(shop.graph, []) == {}
+    assert statements_of_joins(shop.graph, []) == {}
     assert shop.gms.requests == []
 
 
@@ -68,4 +71,4 @@ def test_a_failing_server_is_an_error(shop: Shop) -> None:
     join = suggest(shop, "orders.customer", "customers.id")
     shop.gms.fail("POST /api/graphql", message="disk full")
     with pytest.raises(UnansweredError, match=r"^DataHub does not answer sql_of_joins: 500 "):
-        sql_of_joins(shop.graph, [join])
+        statements_of_joins(shop.graph, [join])

@@ -19,6 +19,7 @@ from datahub_hyperjoin.graphql import (
     joins_of_dataset,
     operations,
 )
+from datahub_hyperjoin.graphql.read import catalog_reader
 from datahub_hyperjoin.joins import Cardinality, Join
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
@@ -85,11 +86,29 @@ def test_a_column_has_simple_and_composite_joins(shop: Shop) -> None:
     assert joins_of_column(shop.graph, ORDERS, "order") == []
 
 
-def test_every_page_is_read(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_page_of_a_search_is_read(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operations, "_PAGE", 2)
     urns = {shop.suggest(f"orders.a{number}", "customers.id", 0.9) for number in range(5)}
-    assert {join.urn for join in joins_of_dataset(shop.graph, ORDERS)} == urns
+    assert {join.urn for join in joins_in_band(shop.graph, "high")} == urns
     assert sum(request.path == "/api/graphql" for request in shop.gms.requests) == 3
+
+
+def test_the_joins_of_a_dataset_cost_one_request_however_many_others_have(shop: Shop) -> None:
+    for number in range(600):
+        shop.suggest(f"refunds.a{number}", "regions.id", 0.9)
+    urns = {shop.suggest(f"orders.a{number}", "customers.id", 0.9) for number in range(200)}
+    shop.gms.requests.clear()
+    assert {join.urn for join in joins_of_dataset(shop.graph, ORDERS)} == urns
+    assert len(shop.gms.requests) == 1
+
+
+def test_the_joins_of_many_datasets_are_read_in_parts(shop: Shop) -> None:
+    urns = {shop.suggest(f"t{number}.a", f"t{number + 1}.id", 0.9) for number in range(149)}
+    shop.gms.requests.clear()
+    found = [*catalog_reader(shop.graph)([table(f"t{number}") for number in range(150)])]
+    assert len(found) == len(urns)
+    assert {join.urn for join in found} == urns
+    assert len(shop.gms.requests) == 2
 
 
 def test_every_page_of_all_joins_is_read(shop: Shop) -> None:

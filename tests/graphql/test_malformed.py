@@ -33,7 +33,7 @@ READS: dict[str, Read] = {
     "join": lambda graph: find_join(graph, URN),
     "joins_by_name": lambda graph: find_join(graph, "bought by"),
     "datasets_by_name": lambda graph: find_dataset(graph, "orders"),
-    "joins_of_dataset": lambda graph: joins_of_dataset(graph, ORDERS),
+    "joins_of_datasets": lambda graph: joins_of_dataset(graph, ORDERS),
     "joinable_columns": lambda graph: joinable_columns(graph, CUSTOMER, namespace=NAMESPACE),
     "columns_above": lambda graph: columns_above(graph, 0.5, namespace=NAMESPACE),
 }
@@ -119,7 +119,7 @@ JOIN: dict[str, Any] = {
         {"relationshipFieldMappings": 3},
     ],
 )
-@pytest.mark.parametrize("name", ["all_joins", "join", "joins_of_dataset"])
+@pytest.mark.parametrize("name", ["all_joins", "join", "joins_of_datasets"])
 def test_a_join_that_lacks_a_part_is_refused(
     shop: Shop, name: str, changes: dict[str, object]
 ) -> None:
