@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fakesnow fix check test test-long coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-database bench-lake gallery same golden reference build audit licences clean prerequisites compiler
+.PHONY: help quickstart setup fakesnow fix check test test-long coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-answers bench-costs bench-database bench-lake gallery same golden reference build audit licences clean prerequisites compiler
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -110,6 +110,9 @@ bench-page: $(VENV)/.dev ## Time the page of 5,000 joins in Chromium; ARGS="--pi
 
 bench-agents: $(VENV)/.dev ## Ask DataHub's MCP server (SERVER=COMMAND) for joins of LAKE=FOLDER, over DataHub's SCHEMA=FOLDER; minutes
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.agent_questions $(LAKE) --schema $(SCHEMA) --server $(SERVER) $(ARGS)
+
+bench-answers: $(VENV)/.dev ## Ask our own server for agents sixty questions about three lakes (ARGS=--details); a minute
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_answers $(if $(filter command line,$(origin ARGS)),$(ARGS))
 
 bench-costs: $(VENV)/.dev ## Measure processor time and memory of whole runs on 1,000 to 25,000 columns; a quarter of an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_costs $(COSTS)

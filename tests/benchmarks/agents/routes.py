@@ -39,12 +39,16 @@ class Conversation:
 
     async def ask(self, tool: str, **arguments: object) -> Any:  # noqa: ANN401 - JSON
         """Call a tool, and return its answer."""
+        return json.loads(await self.read(tool, **arguments))
+
+    async def read(self, tool: str, **arguments: object) -> str:
+        """Call a tool, and return the text of its answer."""
         answer = await self.client.call_tool(tool, arguments)
         text = "".join(part.text for part in answer.content if isinstance(part, TextContent))
         assert not answer.is_error, f"{tool}: {text}"
         self.calls += 1
         self.tokens += count_tokens(text)
-        return json.loads(text)
+        return text
 
 
 def count_tokens(text: str) -> int:
