@@ -163,11 +163,12 @@ class ChangeDetector:
         )
         for name in (joinable, *others):
             listed, left = before.get(name, []), set(after.get(name, ()))
-            # The lists belong together by position.
-            if len(listed) != len(partners) or not left < set(listed):
+            # The lists belong together by position. The last text may count further tables.
+            if len(listed) - len(partners) not in {0, 1} or not left < set(listed):
                 continue
-            gone = [urn for urn, value in zip(partners, listed, strict=True) if value not in left]
-            return name, gone
+            gone = [urn for urn, value in zip(partners, listed, strict=False) if value not in left]
+            if gone:
+                return name, gone
         return joinable, []
 
 

@@ -103,6 +103,27 @@ def test_an_entry_that_a_person_removes_from_any_list_rejects_its_pair(
     assert change.stamp.actor == ANN
 
 
+MORE = "and 11 more tables by the same key"
+COUNTED = {JOINABLE: [ONE, TWO], TEXTS: ["one", "two", MORE], LINKS: ["[one]()", "[two]()", MORE]}
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "partners"),
+    [
+        (TEXTS, ["two", MORE], (ONE,)),
+        (LINKS, ["[one]()", MORE], (TWO,)),
+        (TEXTS, ["two"], (ONE,)),
+        (TEXTS, ["one", "two"], None),
+    ],
+)
+def test_a_count_of_further_tables_is_no_pair(
+    name: str, kept: list[str], partners: tuple[str, ...] | None
+) -> None:
+    after, before = properties({**COUNTED, name: kept}), properties(COUNTED)
+    change = DETECTOR.detect(changed(OWN, after, before))
+    assert (change.partners if isinstance(change, Removal) else None) == partners
+
+
 def test_a_removed_property_rejects_all_its_pairs() -> None:
     change = edited({JOINABLE: [ONE, TWO], TEXTS: ["one", "two"]})
     assert isinstance(change, Removal)
