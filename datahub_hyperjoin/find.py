@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -17,7 +17,14 @@ from datahub_hyperjoin.budget import check_budget
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
-from datahub_hyperjoin.joins import Evidence, Join, RunSql, Suggestion
+from datahub_hyperjoin.joins import (
+    Evidence,
+    Join,
+    JoinedColumns,
+    RunSql,
+    Statement,
+    Suggestion,
+)
 from datahub_hyperjoin.joins.lists import shown_first
 from datahub_hyperjoin.locations import File, Relation
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
@@ -47,7 +54,12 @@ from datahub_hyperjoin.stages.named_joins import (
     find_named_joins,
     find_unverified_keys,
 )
-from datahub_hyperjoin.stages.pair_evidence import DataReader, confirm_pairs, with_row_counts
+from datahub_hyperjoin.stages.pair_evidence import (
+    DataReader,
+    confirm_pairs,
+    measure_joins,
+    with_row_counts,
+)
 from datahub_hyperjoin.stages.part_joins import add_part_joins
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.stages.role_decisions import (
@@ -57,8 +69,11 @@ from datahub_hyperjoin.stages.role_decisions import (
     rank_partners,
     report_answers,
 )
-from datahub_hyperjoin.tables import DescribedTable, Pair, TableId, TableProfile, pair_of
+from datahub_hyperjoin.tables import DescribedTable, Pair, Table, TableId, TableProfile, pair_of
 from datahub_hyperjoin.wording import number_of
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.sql import FileAddresses
 
 _MOST_COPIES = 9
 """Maximum number of copies of tables that are named in warnings."""
@@ -75,6 +90,13 @@ class SqlConfig:
     """The folder in which files are named; None if they have no common one."""
     files_at: str = ""
     """What stands for the folder in the SQL."""
+
+    @property
+    def addresses(self) -> "FileAddresses | None":
+        """How the SQL names files; None if they have no common folder."""
+        from datahub_hyperjoin.sql import FileAddresses  # noqa: PLC0415 (the parser)
+
+        return FileAddresses(folder=self.folder, base=self.files_at) if self.folder else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,12 +243,84 @@ def compare(
     return _compare_values(profiles, facts, config, progress, starts), facts
 
 
+def measure_again(
+    joins: Sequence[Join],
+    profiles: Sequence[TableProfile],
+    config: FindConfig,
+    progress: Progress,
+    session: OptionalSession,
+) -> Findings:
+    """Measure given joins once more, with the rows that find a partner, in the same way as a run.
+
+    Joins whose tables cannot be read, or whose columns are gone or empty, are left out.
+    """
+    read = [profile for profile in profiles if not profile.fault]
+    filled = (column for profile in read for column in profile.columns if column.distinct)
+    columns = {column.id for column in filled}
+    ends = {join.pairs: {end for pair in join.pairs for end in pair} for join in joins}
+    joins = [join for join in joins if ends[join.pairs] <= columns]
+    tables = {end.table for join in joins for end in ends[join.pairs]}
+    read = [profile for profile in read if profile.table.id in tables]
+    unverified, measured = set[TableId](), list[Join]()
+    if joins:
+        # Nothing is ranked, so nothing is asked about names, and no decision counts.
+        model = replace(config.model, llm=None)
+        index = build_lake_index(Lake.from_tables(read).in_order(), model, CatalogFacts())
+        listed, store = [each.table for each in read], open_store(config.profile, progress)
+        starts = _starts(listed, config, session)
+        reader = DataReader(index, listed, starts, store, unverified.add)
+        measured = measure_joins(joins, reader)
+    return Findings(
+        profiles=tuple(profiles),
+        keys=(),
+        suggestions=(),
+        joins=with_row_counts(measured, read),
+        model_version=__version__,
+        unverified=frozenset(unverified),
+    )
+
+
+def profile_tables_of(
+    joins: Iterable[Join],
+    catalog: Catalog,
+    config: FindConfig,
+    progress: Progress,
+    session: OptionalSession,
+) -> tuple[TableProfile, ...]:
+    """Profile no other tables than those of the given joins."""
+    ends = {table for join in joins for table in join.tables}
+    tables = [table for table in catalog.tables if table.id in ends]
+    return _read(replace(catalog, tables=tables), config, progress, session)[0]
+
+
+def write_untested_sql(
+    joins: Sequence[Join],
+    profiles: Sequence[TableProfile],
+    sql: SqlConfig,
+    progress: Progress,
+    session: OptionalSession,
+) -> dict[JoinedColumns, Statement]:
+    """Write the SQL of joins without running it."""
+    from datahub_hyperjoin.sql import LakeInSql, SqlTest, run_joins  # noqa: PLC0415 (the parser)
+
+    lake = LakeInSql.of(profiles, sql.addresses)
+    test = SqlTest(timeout=sql.timeout, run=RunSql.NONE)
+    starts = cast("Session", session)
+    return run_joins(joins, lake, session=starts, test=test, progress=progress)
+
+
+def _starts(
+    tables: Sequence[Table], config: FindConfig, session: OptionalSession
+) -> OptionalSession:
+    needs_spark = not config.spares_spark or need_spark(tables, config.profile)
+    return session if needs_spark else lambda: None
+
+
 def _read(
     catalog: Catalog, config: FindConfig, progress: Progress, session: OptionalSession
 ) -> tuple[tuple[TableProfile, ...], CatalogFacts, OptionalSession]:
     """Profile the tables; return also the catalog's facts, spelled as in them, and the session."""
-    needs_spark = not config.spares_spark or need_spark(catalog.tables, config.profile)
-    starts: OptionalSession = session if needs_spark else lambda: None
+    starts = _starts(catalog.tables, config, session)
     with progress.stage("Profiling tables"):
         read = read_profiles(catalog.tables, starts, config.profile, progress)
         profiles = drop_unknown_columns(read, catalog.facts, progress)
@@ -276,13 +370,12 @@ def _with_sql(
     session: OptionalSession,
 ) -> Findings:
     # The parser of SQL takes long to import, and most runs of `hyperjoin find` write none.
-    from datahub_hyperjoin.sql import FileAddresses, LakeInSql, SqlTest, find_join_sql  # noqa: PLC0415
+    from datahub_hyperjoin.sql import LakeInSql, SqlTest, find_join_sql  # noqa: PLC0415
 
-    addresses = FileAddresses(folder=sql.folder, base=sql.files_at) if sql.folder else None
     shown = shown_first(findings.joins, findings.crosswalks)
     statements = find_join_sql(
         [*findings.joins, *findings.crosswalks],
-        LakeInSql.of(findings.profiles, addresses),
+        LakeInSql.of(findings.profiles, sql.addresses),
         store=open_store(config.profile, progress),
         session=cast("Session", session),  # called only if a table is in a Spark catalog
         test=SqlTest(timeout=sql.timeout, run=sql.run, shown=shown),

@@ -116,6 +116,10 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """Joins without a `query`, for example because no single database has both tables."""
     joins_skipped_as_lineage_cycles: int = 0
     """Joins that are not written as lineage because they would close a cycle."""
+    joins_watched: int = 0
+    joins_broken: LossyList[str] = field(default_factory=LossyList)
+    """Watched joins that do not hold or cannot be checked, with SQL for the rows that find no row.
+    """
     unchanged_aspects: int = 0
     """Aspects that the catalog already has, so that they were not written again."""
     page: str = ""
@@ -170,6 +174,19 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             if statement.reason:
                 equal = " and ".join(f"{left} = {right}" for left, right in pairs)
                 self.joins_without_sql.append(f"{equal}: {statement.reason}")
+
+    def show_watched(self, watched: Sequence[tuple[str, str]]) -> None:
+        """Report watched joins: of each, what is wrong with it, if anything, and SQL to see it."""
+        self.joins_watched = len(watched)
+        for news, sql in watched:
+            if news:
+                self.joins_broken.append(f"{news}: {' '.join(sql.split())}" if sql else news)
+                self.warn(
+                    "Watched join broken",
+                    "Rows no longer find their row, or cannot be counted. Correct the data, or "
+                    "reject the join. `joins_broken` has SQL for the rows",
+                    news,
+                )
 
     def show_joins(
         self,

@@ -3,7 +3,7 @@
 from datahub_hyperjoin import kept_output, paused_gc  # noqa: F401 - for the other imports
 
 # isort: split
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -31,10 +31,12 @@ from datahub_hyperjoin.catalog.catalog import Catalog, build_catalog_without_ser
 from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog.filed_decisions import read_written_decisions
 from datahub_hyperjoin.catalog.versions import SUPPORT, TERMS, stale_removal
+from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.client_errors import limit_answers
 from datahub_hyperjoin.decision_file import read_damaged_lines
 from datahub_hyperjoin.emit import ReadBack, WrittenStateHandler, keep_changes, mark_withdrawn
+from datahub_hyperjoin.emit.assertions import emit_result
 from datahub_hyperjoin.emit.pipelines import (
     OtherPipeline,
     find_older_pipelines,
@@ -43,6 +45,7 @@ from datahub_hyperjoin.emit.pipelines import (
     read_other_pipelines,
 )
 from datahub_hyperjoin.emit.publish import PublishContext, build_publication, load_history, publish
+from datahub_hyperjoin.emit.watched_joins import Watched
 from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.find import FindConfig, LakeComparison, SqlConfig, compare, find
@@ -60,6 +63,7 @@ from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.storage import locking
+from datahub_hyperjoin.watch import Watching
 
 paused_gc.resume()
 
@@ -148,7 +152,11 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             with locking(self.config.kept_folders), lazy_session(self.config.spark) as session:
                 catalog = self._read(session)
                 findings = self._find(catalog, session)
-            yield from self._write(catalog, findings)
+                watched = self._watching(catalog, session).check(findings)
+            if not self.config.page:
+                # Of columns, only the page shows profiles, which take some 8 kB each.
+                findings = findings.without_columns()
+            yield from self._write(catalog, findings, watched)
         except HyperJoinError as error:
             self.report.failure(
                 title="Run stopped",
@@ -175,13 +183,13 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         # Only the HTML page, queries and documents show SQL.
         if page or emit.queries or emit.documents:
             in_catalog = emit.run_sql is RunSql.SHOWN and (emit.queries or emit.documents)
-            sql = SqlConfig(
-                run=RunSql.ALL if in_catalog else emit.run_sql,
-                timeout=emit.sql_timeout,
-                folder=self.config.catalog.folder,
-                files_at=emit.files_at or "",
-            )
+            sql = self._sql_config(RunSql.ALL if in_catalog else emit.run_sql)
         return FindConfig(profile=self.config.profile, model=self.config.model, sql=sql)
+
+    def _sql_config(self, run: RunSql) -> SqlConfig:
+        emit, folder = self.config.emit, self.config.catalog.folder
+        files_at = emit.files_at or ""
+        return SqlConfig(run=run, timeout=emit.sql_timeout, folder=folder, files_at=files_at)
 
     def _warn_of_unused_keys(self) -> None:
         if keys := find_unused_keys(self.config.model):
@@ -230,14 +238,45 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
     def _find(self, catalog: Catalog, session: Session) -> Findings:
         findings = find(catalog, self._find_config, self.report, session)
         self.report.show_missing_sql(findings.statements)
-        # Of columns, only the page shows profiles, which take some 8 kB each.
-        return findings if self.config.page else findings.without_columns()
+        return findings
 
-    def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
+    def watch(self) -> tuple[Watched, ...]:
+        """Check the watched joins without searching for others, and write the results to DataHub.
+
+        Raises:
+            HyperJoinError: The joins cannot be checked.
+        """
+        with locking(self.config.kept_folders), lazy_session(self.config.spark) as session:
+            watched = self._watching(self._read(session), session).check(None)
+        graph, incidents = (
+            self.ctx.require_graph("hyperjoin watch"),
+            self.config.emit.watch_incidents,
+        )
+        for each in watched:
+            for unit in emit_result(each, self.ctx.run_id, incidents=incidents):
+                graph.emit(unit.metadata)
+        return tuple(each for each in watched if each.wanted)
+
+    def _watching(self, catalog: Catalog, session: Session) -> Watching:
+        return Watching(
+            catalog=catalog,
+            emit=self.config.emit,
+            find=replace(self._find_config, spares_spark=True),
+            sql=self._sql_config(RunSql.NONE),
+            graph=self.ctx.graph,
+            written=self._written_state.last() or WrittenState(),
+            report=self.report,
+            session=session,
+        )
+
+    def _write(
+        self, catalog: Catalog, findings: Findings, watched: Sequence[Watched]
+    ) -> Iterator[MetadataWorkUnit]:
         """Yield the metadata to write, then write the HTML page if the recipe names one."""
         self.report.show_joins(
             findings.joins, findings.crosswalks, findings.named, findings.derived_counts
         )
+        self.report.show_watched([(it.news, it.anti_join) for it in watched if it.wanted])
         context = PublishContext(
             config=self.config.emit,
             graph=self.ctx.graph,
@@ -252,7 +291,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         )
         self._protected.update(protected(catalog, self._others))
         with self.report.stage("Writing suggestions"):
-            publication = build_publication(findings, catalog, self._others)
+            publication = build_publication(findings, catalog, self._others, watched)
             yield from publish(publication, catalog, context)
             if self.config.page and not self.ctx.dry_run_mode:
                 self._write_page(self.config.page, findings, catalog)

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from typing_extensions import Self
 
 from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.emit.watched_joins import Watched
 from datahub_hyperjoin.findings import Findings
 from lakes.lake import write_flights
 from lakes.quick_runs import CARRIER, GivenJoins, join_of
@@ -47,8 +48,10 @@ class Refused(WithJoins):
 class InterruptedWithin(WithJoins):
     """A source that Ctrl-C ends after half of its metadata."""
 
-    def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
-        written = [*super()._write(catalog, findings)]
+    def _write(
+        self, catalog: Catalog, findings: Findings, watched: Sequence[Watched]
+    ) -> Iterator[MetadataWorkUnit]:
+        written = [*super()._write(catalog, findings, watched)]
         yield from written[: len(written) // 2]
         raise KeyboardInterrupt
 

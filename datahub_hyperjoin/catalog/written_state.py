@@ -101,8 +101,8 @@ class WrittenState(CheckpointStateBase):
     columns: list[str] = Field(default_factory=list)
     datasets: list[str] = Field(default_factory=list)
     queries: list[str] = Field(default_factory=list)
-    """URNs of queries that show a join, documents that say how to join a dataset, and glossary
-    terms."""
+    """URNs of queries that show a join, documents that say how to join a dataset, glossary terms,
+    and assertions of watched joins."""
 
     lineage: list[WrittenEdge] = Field(default_factory=list)
     embeds: dict[str, str] = Field(default_factory=dict)

@@ -32,6 +32,7 @@ _COMMANDS = {
     "remove": ("checks", "remove_leftovers"),
     "serve": ("serve", "serve_people"),
     "undo": ("published", "undo_decisions"),
+    "watch": ("watch", "watch_joins"),
 }
 """The module and the function of each subcommand. Only the module of the current subcommand is
 imported: DataHub's client alone takes more than half a second, and `find` does not need it."""

@@ -2,11 +2,12 @@
 
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
 from datahub_hyperjoin.cli.output import with_format
+from datahub_hyperjoin.cli.recipes import open_recipe
 from datahub_hyperjoin.cli.sources import decision_file, open_source, read_known_joins, with_sources
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.joins import rename_columns
@@ -19,11 +20,8 @@ if TYPE_CHECKING:
     from datahub_hyperjoin.cli.sources import JoinSource
     from datahub_hyperjoin.find import LakeComparison
     from datahub_hyperjoin.model.config import ModelConfig
-    from datahub_hyperjoin.source import HyperJoinSource
 
     _Run = tuple[LakeComparison, CatalogFacts, ModelConfig]
-
-_SOURCE, _REST = "hyperjoin", "datahub-rest"
 
 
 @click.command("explain")
@@ -93,7 +91,7 @@ def _explain_join(source: "JoinSource", column: str, other: str, *, as_json: boo
 
 
 def _run_recipe(recipe: Path) -> "_Run":
-    with closing(_open_source(recipe)) as source:
+    with closing(open_recipe(recipe)) as source:
         return *source.compare(), source.config.model
 
 
@@ -121,25 +119,3 @@ def _explain_run(run: "_Run", column: str, other: str | None, *, as_json: bool) 
     second = explain.find_profile(other, profiles)
     pair = explain.explain_pair(profile, second, comparison, facts, model)
     return visible_json(explain.as_record(pair)) if as_json else explain.describe_pair(pair)
-
-
-def _open_source(recipe: Path) -> "HyperJoinSource":
-    """Create the ingestion source of a recipe, connected to the recipe's DataHub server."""
-    from datahub.configuration.common import ConfigurationError  # noqa: PLC0415
-    from datahub.configuration.config_loader import load_config_file  # noqa: PLC0415
-    from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError  # noqa: PLC0415
-
-    try:
-        written = load_config_file(recipe)
-        if written.get("source", {}).get("type") != _SOURCE:
-            message = f"{recipe}: `source.type` is not {_SOURCE}. Name a recipe of this source"
-            raise click.ClickException(message)
-        # A file sink replaces its file when it is closed, even by nothing.
-        if written.get("sink", {}).get("type", _REST) != _REST:
-            written["sink"] = {"type": "blackhole"}
-        pipeline = Pipeline.create(written, dry_run=True, report_to=None, no_progress=True)
-    except (ConfigurationError, PipelineInitError, ValueError) as error:
-        message = f"{recipe}: {error}"
-        raise click.ClickException(message) from error
-    pipeline.sink.close()
-    return cast("HyperJoinSource", pipeline.source)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
 
-from datahub_hyperjoin.bounds import Seconds
+from datahub_hyperjoin.bounds import Rate, Seconds
 from datahub_hyperjoin.joins import RunSql
 from datahub_hyperjoin.metadata.urns import NAMESPACE
 
@@ -55,6 +55,31 @@ def _read_form(written: object) -> object:
         message = f"Write `false`, {' or '.join(f'`{form}`' for form in forms)}"
         raise ValueError(message)
     return LineageForm.DASHED if switch else False
+
+
+class Watch(str, Enum):
+    """The references whose rows are watched."""
+
+    ACCEPTED = "accepted"
+    """References that people accepted."""
+    DECLARED = "declared"
+    """Also those that a foreign key, or a relationship of somebody else, declares."""
+    SAFE = "safe"
+    """Also those that are safe for agents and exports without a decision."""
+
+
+_SCHEMA_OF_WATCH = {"enum": [False, *(each.value for each in Watch)]}
+
+
+def _read_watch(written: object) -> object:
+    """Convert the recipe's value of `watch` to `Watch`, or to `False`."""
+    names = [each.value for each in Watch]
+    if isinstance(written, str) and written in names:
+        return Watch(written)
+    if _read_switch(written) is not False:
+        message = "Write `false`, `accepted`, `declared` or `safe`"
+        raise ValueError(message)
+    return False
 
 
 def _read_switch(written: object) -> bool | None:
@@ -131,6 +156,22 @@ class EmitConfig:
     """Address of `hyperjoin serve` for browsers, such as `http://localhost:8766`. DataHub then
     shows the joins of each dataset in the dataset's Preview tab, unless somebody else already uses
     the tab."""
+
+    watch: Annotated[
+        Literal[False] | Watch, BeforeValidator(_read_watch), WithJsonSchema(_SCHEMA_OF_WATCH)
+    ] = False
+    """The references that are watched: each becomes an assertion of the referring dataset, which
+    fails once too few rows find their row in the other table. `accepted` watches those that people
+    accepted, `declared` also those that the catalog declares, and `safe` also the safe ones that
+    nobody has decided about. `hyperjoin watch` checks them without searching for joins."""
+
+    watch_threshold: Rate | None = None
+    """Least share of the rows with a value that must find their row, for all watched joins. By
+    default, it is the share of the first check of each join, less half a percentage point."""
+
+    watch_incidents: bool = False
+    """Whether a watched join that breaks raises an incident of the referring dataset. The first run
+    in which the join holds again resolves it."""
 
     namespace: str = NAMESPACE
     """Prefix of the structured properties' names. Change it if two pipelines of this source write

@@ -13,6 +13,7 @@ from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
+    AssertionInfoClass,
     ChangeTypeClass,
     DocumentInfoClass,
     ERModelRelationshipPropertiesClass,
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from datahub_hyperjoin.emit.existing import ExistingState
 
 Info = (
-    ERModelRelationshipPropertiesClass
+    AssertionInfoClass
+    | ERModelRelationshipPropertiesClass
     | QueryPropertiesClass
     | DocumentInfoClass
     | GlossaryTermInfoClass
@@ -61,6 +63,8 @@ class Writing:
 
     count: Count
     """Receives the number of joins that a layer cannot represent."""
+
+    run_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

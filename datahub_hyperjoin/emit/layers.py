@@ -16,6 +16,7 @@ from requests import HTTPError, RequestException
 from datahub_hyperjoin.catalog.versions import knows_contexts, read_registry
 from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.client_errors import is_unknown_entity
+from datahub_hyperjoin.emit.assertions import Assertions
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.contexts import Contexts
 from datahub_hyperjoin.emit.documents import Documents
@@ -38,6 +39,7 @@ LAYERS: tuple[Layer, ...] = (
     Terms(),
     JoinLineage(),  # its edges name the queries that were written
     Embeds(),
+    Assertions(),
 )
 
 OWN_ENTITIES = {layer.entity: layer for layer in LAYERS if isinstance(layer, OwnEntities)}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.emit.watched_joins import Watched
 from datahub_hyperjoin.joins import (
     SCORE_DIGITS,
     Bridge,
@@ -51,6 +52,9 @@ class Publication:
     shared: Sequence[Join] = ()
     """Joins that only other pipelines publish. This run also lists them in properties of its
     columns and datasets."""
+
+    watched: Sequence[Watched] = ()
+    """The watched joins with the results of this run, and those that are no longer watched."""
 
     now: int = 0
     """Time of writing, in milliseconds since 1970. Metadata that does not change keeps its time."""

@@ -31,6 +31,7 @@ from datahub_hyperjoin.emit.publication import (
     scores_to_remember,
 )
 from datahub_hyperjoin.emit.relationships import copy_decision
+from datahub_hyperjoin.emit.watched_joins import Watched
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Join, Statement, Verdict, rename_columns, sort_joins
 from datahub_hyperjoin.metadata.relationships import catalog_evidence, columns_urn, join_urn
@@ -139,7 +140,10 @@ is published with all its joins."""
 
 
 def build_publication(
-    findings: Findings, catalog: Catalog, others: Sequence[OtherPipeline] = ()
+    findings: Findings,
+    catalog: Catalog,
+    others: Sequence[OtherPipeline] = (),
+    watched: Sequence[Watched] = (),
 ) -> Publication:
     """Collect the joins that a run writes to the catalog."""
     name, carried = catalog.field_path, carry_over(findings, catalog)
@@ -170,7 +174,8 @@ def build_publication(
         },
         crosswalks=[rename_steps(join, name) for join in findings.crosswalks],
         shared=shared,
-        titles=_titles(catalog, [*renamed, *shared]),
+        titles=_titles(catalog, [*renamed, *shared, *(each.join for each in watched)]),
+        watched=watched,
         unread=findings.unread | catalog.absent,
         described=findings.described,
         now=get_sys_time(),
@@ -243,6 +248,7 @@ def publish(
         # Without a graph, definitions become workunits, which a dry run drops like all others.
         graph=None if context.dry else context.graph,
         count=context.report.count,
+        run_id=context.run_id,
     )
     changed = foreign.changed_entities(publication, last)
     yield from foreign.without_foreign_properties(write_layers(run), changed)

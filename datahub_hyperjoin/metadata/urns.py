@@ -155,6 +155,16 @@ def query_urn(relationship: str) -> str:
     return _urns().QueryUrn(_guid({"join": relationship})).urn()
 
 
+def assertion_urn(relationship: str) -> str:
+    """Return the URN of the assertion that watches the join of a relationship."""
+    return _urns().AssertionUrn(_guid({"watched join": relationship})).urn()
+
+
+def incident_urn(assertion: str) -> str:
+    """Return the URN of the incident that a broken watched join raises."""
+    return _urns().IncidentUrn(_guid({"broken join": assertion})).urn()
+
+
 def document_urn(table: TableId) -> str:
     """Return the URN of the `document` that tells agents how to join a table."""
     return _urns().DocumentUrn(_guid({"joins of": dataset_urn(table)})).urn()

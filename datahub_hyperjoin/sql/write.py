@@ -496,10 +496,10 @@ def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId,
     return first, into, out, second
 
 
-def write_anti_join(statement: Statement) -> str:
+def write_anti_join(statement: Statement, *, only_with_value: bool = False) -> str:
     """Write the SQL that returns the rows of table a of a join that have no partner."""
-    # These are also the rows without a value: `NOT EXISTS` returns them, as no value equals a null.
-    # Values are compared as in the join. Nobody has run the SQL.
+    # These are also the rows without a value, unless `only_with_value`: `NOT EXISTS` returns them,
+    # as no value equals a null. Values are compared as in the join. Nobody has run the SQL.
     tree = parse_statement(statement)
     joins = tree.args.get("joins") if tree else None
     if tree is None or not joins:
@@ -520,7 +520,18 @@ def write_anti_join(statement: Statement) -> str:
         .where(exp.Not(this=exp.Exists(this=matching)))
         .limit(ROW_LIMIT)
     )
+    if only_with_value:
+        lonely = lonely.where(*_has_values(first.args["on"]))
     return write_sql(lonely, statement.dialect, pretty=True)
+
+
+def _has_values(condition: exp.Expr) -> Iterator[exp.Condition]:
+    """Yield the conditions that rows of table a have all values that a join compares."""
+    for part in condition.flatten() if isinstance(condition, exp.And) else (condition,):
+        if isinstance(equal := part.unnest(), exp.EQ):
+            for side in (equal.this, equal.expression):
+                if {column.table for column in side.find_all(exp.Column)} == {"a"}:
+                    yield exp.Not(this=exp.Is(this=side, expression=exp.null()))
 
 
 def parse_statement(statement: Statement) -> exp.Select | None:

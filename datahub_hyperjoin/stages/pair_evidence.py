@@ -39,6 +39,7 @@ from datahub_hyperjoin.tables import (
     Table,
     TableId,
     TableProfile,
+    pair_of,
 )
 from datahub_hyperjoin.value_forms import Notation
 
@@ -277,6 +278,28 @@ class DataReader:
         ends = [column.table for column in reference[0]]
         paths = repr([[column.path for column in pair] for pair in reference])
         return result_key([self._by_id[table] for table in ends], paths)
+
+
+def measure_joins(joins: Iterable[Join], reader: DataReader) -> list[Join]:
+    """Measure joins of one or of several columns; those that cannot be read are left out."""
+    # Evidence of a pair is that of its columns in order, and of several pairs as these are given.
+    single, several = {}, {}
+    for join in joins:
+        if join.further:
+            several[tuple(sorted(join.directed_pairs))] = join.directed
+        else:
+            single[pair_of(join.left, join.right)] = join
+    pairs, composites = reader.pairs([*single]), reader.composites([*several])
+    found = [
+        replace(join if join.left == pair[0] else join.reversed, evidence=pairs[pair])
+        for pair, join in single.items()
+        if pair in pairs
+    ]
+    return found + [
+        replace(join, evidence=composites[columns].evidence)
+        for columns, join in several.items()
+        if columns in composites
+    ]
 
 
 def _from_json(text: str) -> CompositeEvidence:

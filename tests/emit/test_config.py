@@ -2,7 +2,7 @@
 
 import pytest
 
-from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
+from datahub_hyperjoin.emit.config import EmitConfig, LineageForm, Watch
 from datahub_hyperjoin.recipe import HyperJoinConfig
 
 
@@ -66,3 +66,29 @@ def test_the_lake_has_an_address_for_readers(address: str) -> None:
 def test_what_no_reader_may_see_is_no_address(address: str) -> None:
     with pytest.raises(ValueError, match="`files_at` is no address of a folder"):
         parse(files_at=address)
+
+
+@pytest.mark.parametrize("written", ["accepted", "declared", "safe"])
+def test_references_are_watched_by_their_kind(written: str) -> None:
+    assert parse(watch=written).watch == Watch(written)
+    assert parse(watch="off").watch is parse().watch is False
+
+
+@pytest.mark.parametrize("written", [True, "all", 3, None])
+def test_an_unknown_kind_of_watched_references_is_refused(written: object) -> None:
+    message = r"emit\.watch\n  Value error, Write `false`, `accepted`, `declared` or `safe`"
+    with pytest.raises(ValueError, match=message):
+        parse(watch=written)
+
+
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [
+        (0, "Input should be greater than 0"),
+        (98, "Input should be less than or equal to 1"),
+        (True, "Value error, Input should be a number, not true or false"),
+    ],
+)
+def test_a_threshold_is_a_share(share: object, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"emit\.watch_threshold\n  {message}"):
+        parse(watch_threshold=share)

@@ -64,6 +64,8 @@ def test_both_steps_through_a_crosswalk_must_lead_to_a_row() -> None:
         shop.execute("INSERT INTO codes VALUES ('A', 'one'), ('B', 'two'), (NULL, 'one')")
         shop.execute("INSERT INTO firms (l) VALUES ('one'), (NULL)")
         rows = shop.execute(write_anti_join(statement(SQLITE, steps))).fetchall()
+        filled = shop.execute(write_anti_join(statement(SQLITE, steps), only_with_value=True))
+        assert rows == [*filled.fetchall(), (None, None)]
     assert rows == [("B", None), ("C", None), (None, None)]
 
 
