@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.agents.answers import Answer, to_text
+from datahub_hyperjoin.agents.confirming import confirmed_accept
 from datahub_hyperjoin.agents.errors import UnguardedServerError
 from datahub_hyperjoin.agents.tools import JoinTools
 from datahub_hyperjoin.errors import HyperJoinError
@@ -49,7 +50,11 @@ def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
     reads = (tools.suggest_joins, tools.find_join_path, tools.explain_join, tools.joins_of_dataset)
     hints: list[tuple[Callable[..., Answer], ToolAnnotations]] = [(tool, _READS) for tool in reads]
     if not read_only:
-        hides = ((tools.accept_join, False), (tools.reject_join, True), (tools.undo_decision, True))
+        hides = (
+            (confirmed_accept(tools), False),
+            (tools.reject_join, True),
+            (tools.undo_decision, True),
+        )
         for tool, hint in hides:
             changed = {"read_only_hint": False, "destructive_hint": hint}
             hints.append((tool, _READS.model_copy(update=changed)))

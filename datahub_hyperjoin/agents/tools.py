@@ -34,10 +34,11 @@ from datahub_hyperjoin.graphql import (
 from datahub_hyperjoin.graphql.find import find_column, find_path_end
 from datahub_hyperjoin.graphql.read import catalog_reader, statements_of_joins
 from datahub_hyperjoin.joins import MIN_SCORE, Join, is_safe, reasons_unsafe
-from datahub_hyperjoin.joins.describe import shorten
+from datahub_hyperjoin.joins.describe import describe, shorten
 from datahub_hyperjoin.joins.paths import table_of
 from datahub_hyperjoin.metadata.urns import table_id
 from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import name_some
 
 _LONGEST_NAME, _LONGEST_REASON = 2_000, 1_000
@@ -60,9 +61,9 @@ _End = Annotated[
         "end, as in orders.billing_address"
     ),
 ]
-_Join = Annotated[_Name, Field(description="A join as the tools list it, or its URN")]
+JoinName = Annotated[_Name, Field(description="A join as the tools list it, or its URN")]
 _Skip = Annotated[int, Field(ge=0, description="Number of joins that earlier answers showed")]
-_Why = Annotated[
+Reason = Annotated[
     str, Field(min_length=1, max_length=_LONGEST_REASON, description="Reason that the user gave")
 ]
 
@@ -112,7 +113,7 @@ class JoinTools:
         start: _End,
         end: _End,
         using: Annotated[
-            tuple[_Join, ...], Field(max_length=10, description="Joins that the user chose")
+            tuple[JoinName, ...], Field(max_length=10, description="Joins that the user chose")
         ] = (),
         max_joins: Annotated[int, Field(ge=1, description="Longest path")] = _LONGEST_PATH,
     ) -> Answer:
@@ -148,20 +149,28 @@ class JoinTools:
         beside = filter(meant, walked.joins)
         return answer_path(path, beside, statements, min_score=self._min_score)
 
-    def explain_join(self, join: _Join) -> Answer:
+    def explain_join(self, join: JoinName) -> Answer:
         """Explain one join: its matching rows, evidence, SQL, decision and safety."""
         found = find_join(self._graph, join)
         statements = statements_of_joins(self._graph, [found])
         return assess_join(found, statements, min_score=self._min_score)
 
-    def accept_join(self, join: _Join, why: _Why) -> Answer:
+    def accept_join(self, join: JoinName, why: Reason) -> Answer:
         """Record that the user accepts a join.
 
         Call this tool only if the user has decided so.
         """
         return self._decide(accept, "accepted", join, why)
 
-    def reject_join(self, join: _Join, why: _Why) -> Answer:
+    def question_about(self, join: str, why: str) -> str:
+        """Return the question with which a person confirms that a join is accepted."""
+        words = describe(find_join(self._graph, join))
+        facts = (
+            words[key] for key in ("cardinality", "rows", "compare", "decided") if key in words
+        )
+        return f"Accept the join {words['join']}? {'. '.join(facts)}. Reason: {visible(why)}"
+
+    def reject_join(self, join: JoinName, why: Reason) -> Answer:
         """Record that the user rejects a join.
 
         DataHub then hides the join, and no later run suggests it.
@@ -170,7 +179,7 @@ class JoinTools:
         """
         return self._decide(reject, "rejected", join, why)
 
-    def undo_decision(self, join: _Join) -> Answer:
+    def undo_decision(self, join: JoinName) -> Answer:
         """Remove the user's decision about a join, so that the next run decides again.
 
         A rejected join is shown in DataHub again. A reason that was stored stays.

@@ -249,8 +249,8 @@ def _find_named_datasets(graph: "DataHubGraph", name: str) -> list[NamedDataset]
     words = re.findall(r"[\w.]+", without_extension(name))
     if found := _search_datasets(graph, " ".join(words) or "*"):
         return found
-    # So that the error can offer names like it.
-    like = [f"{word[:_LIKE]}*" for word in words[-1:] if len(word) > _LIKE]
+    # So that the error can offer names like it. With a dot, the name may be one of a column.
+    like = [f"{word[:_LIKE]}*" for word in words[-1:] if len(word) > _LIKE and "." not in word]
     return _search_datasets(graph, *like, most=_SIMILAR) if like else []
 
 

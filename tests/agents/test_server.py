@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from mcp import Client
-from mcp.types import CallToolResult, TextContent, Tool
+from mcp.client import ClientRequestContext
+from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent, Tool
 
 from datahub_hyperjoin.agents.answers import MOST_BYTES
 from datahub_hyperjoin.agents.server import create_server
@@ -130,6 +131,51 @@ def test_a_failing_server_is_an_error_with_its_reason(shop: Shop) -> None:
     assert result.is_error
     assert "DataHub does not answer datasets_by_name: 500" in text(result)
     assert "disk full" in text(result)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(("said", "answer"), [
+    (ElicitResult(action="accept", content={"accept": True}), "accepted"),
+    (ElicitResult(action="accept", content={}), "accepted"),
+    (ElicitResult(action="accept", content={"accept": False}), "not accepted"),
+    (ElicitResult(action="decline"), "not accepted"),
+    (ElicitResult(action="cancel"), "not accepted"),
+])  # fmt: skip
+def test_the_person_is_asked_whether_a_join_is_accepted(
+    shop: Shop, said: ElicitResult, answer: str, mode: Literal["auto", "legacy"]
+) -> None:
+    shop.suggest("orders.customer", "customers.id", 0.93)
+    asked: list[str] = []
+
+    async def say(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        del context
+        asked.append(params.message)
+        return said
+
+    async def ask() -> CallToolResult:
+        server = create_server(JoinTools(shop.graph), read_only=False)
+        async with Client(server, elicitation_callback=say, mode=mode) as client:
+            return await client.call_tool("accept_join", {"join": CUSTOMER, "why": "so"})
+
+    assert json.loads(text(asyncio.run(ask())))["answer"] == answer
+    (question,) = asked
+    assert question.startswith(
+        "Accept the join shop.public.orders.customer → shop.public.customers.id? many-to-one: each "
+    )
+    assert question.endswith("suggested with joinability 0.93; nobody decided. Reason: so")
+    assert bool(shop.gms.writes) is (answer == "accepted")
+
+
+def test_nobody_is_asked_about_a_join_that_does_not_exist(shop: Shop) -> None:
+    async def say(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        raise AssertionError(context, params)
+
+    async def ask() -> CallToolResult:
+        server = create_server(JoinTools(shop.graph), read_only=False)
+        async with Client(server, elicitation_callback=say) as client:
+            return await client.call_tool("accept_join", {"join": "x", "why": "so"})
+
+    assert json.loads(text(asyncio.run(ask())))["answer"] == "unknown or ambiguous name"
 
 
 @pytest.mark.parametrize("arguments", [
