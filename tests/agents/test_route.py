@@ -90,6 +90,22 @@ def test_a_safe_path_is_told_with_its_grain_and_sql() -> None:
     }
 
 
+def test_a_path_may_lead_over_keys_of_several_columns() -> None:
+    pairs = tuple((column_at(f"a.{each}"), column_at(f"b.{each}")) for each in ("year", "team"))
+    composite = changed(
+        join("a", "b", 0.9),
+        pairs=pairs,
+        referenced=pairs[0][1],
+        left_fan_out=1.0,
+        right_fan_out=2.0,
+    )
+    found = ask(composite, join("b", "d", 0.9))
+    assert names(found["joins"]) == ["a.year → b.year and a.team → b.team", "b.key → d.key"]
+    assert found["sql"].startswith(
+        "SELECT * FROM a AS t1 JOIN b AS t2 ON t1.year = t2.year AND t1.team = t2.team JOIN d"
+    )
+
+
 def test_references_in_several_roles_are_a_choice() -> None:
     created = join("a", "d", 0.97, key="created_by")
     approved = join("a", "d", 0.7, key="approved_by")

@@ -98,6 +98,30 @@ def test_a_file_is_found_without_its_extension() -> None:
         choose_dataset("days", named)
 
 
+@pytest.mark.parametrize("name", ["flights.parquet", "lake/Flights.csv", "flights"])
+def test_a_file_is_found_with_an_extension_that_the_catalog_leaves_out(name: str) -> None:
+    named = [(dataset_urn(TableId("file", f"lake/{each}")), "") for each in ("flights", "planes")]
+    assert choose_dataset(name, named) == named[0][0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "b/days.town = b/towns.csv.id",
+        "towns.id = b/days.csv.town",
+        "b/days.csv.day = towns.day and b/days.town = towns.id",
+    ],
+)
+def test_a_condition_may_leave_out_some_extensions_and_have_any_order(name: str) -> None:
+    ends = ((FILES[1], "town", "id"), (FILES[1], "day", "day"))
+    pairs = tuple((ColumnId(own, one), ColumnId(FILES[2], other)) for own, one, other in ends)
+    joins = [
+        changed(join("days", "towns", 0.9), urn="one", pairs=pairs[:1]),
+        changed(join("days", "towns", 0.9), urn="both", pairs=pairs),
+    ]
+    assert choose_join(name, joins).urn == ("both" if " and " in name else "one")
+
+
 def test_a_column_alone_names_no_join(shop: Shop) -> None:
     shop.suggest("orders.customer", "customers.id", 0.93)
     with pytest.raises(UnknownNameError, match="no join 'customer = id'"):
@@ -172,6 +196,11 @@ def test_many_candidates_are_counted() -> None:
 def test_an_unknown_dataset_is_reported_with_similar_names(shop: Shop) -> None:
     with pytest.raises(UnknownNameError, match=r"no dataset 'order'. Did you mean 'shop.public.or"):
         find_dataset(shop.graph, "order")
+
+
+def test_similar_names_of_datasets_are_found_whatever_their_ends(shop: Shop) -> None:
+    with pytest.raises(UnknownNameError, match=r"no dataset 'Refundings'. Did you mean 'shop.pub"):
+        find_dataset(shop.graph, "Refundings")
 
 
 @pytest.mark.parametrize("name", ["nowhere", "urn:li:tag:orders", "urn:li:dataset:orders", "***"])
