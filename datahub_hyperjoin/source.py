@@ -36,7 +36,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.client_errors import limit_answers
 from datahub_hyperjoin.decision_file import read_damaged_lines
 from datahub_hyperjoin.emit import ReadBack, WrittenStateHandler, keep_changes, mark_withdrawn
-from datahub_hyperjoin.emit.assertions import emit_result
+from datahub_hyperjoin.emit.assertions import send_results
 from datahub_hyperjoin.emit.pipelines import (
     OtherPipeline,
     find_older_pipelines,
@@ -248,13 +248,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         """
         with locking(self.config.kept_folders), lazy_session(self.config.spark) as session:
             watched = self._watching(self._read(session), session).check(None)
-        graph, incidents = (
-            self.ctx.require_graph("hyperjoin watch"),
-            self.config.emit.watch_incidents,
-        )
-        for each in watched:
-            for unit in emit_result(each, self.ctx.run_id, incidents=incidents):
-                graph.emit(unit.metadata)
+        if graph := self.ctx.graph:
+            incidents = self.config.emit.watch_incidents
+            send_results(watched, graph, self.ctx.run_id, incidents=incidents)
         return tuple(each for each in watched if each.wanted)
 
     def _watching(self, catalog: Catalog, session: Session) -> Watching:

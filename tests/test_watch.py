@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import pytest
@@ -437,4 +437,82 @@ def test_watching_without_the_key_says_so(watching: Watching) -> None:
     assert result.exit_code == 1
     assert result.output.endswith(
         "recipe.yml: `emit.watch` is off. Set it, and run `datahub ingest` once\n"
+    )
+
+
+def write_towns(folder: Path, *, lost: int = 0) -> None:
+    """Write towns by country and city, and two visits of each; some of the towns are lost."""
+    both = [(country, city) for city in codes("T", 20) for country in codes("C", 20)]
+    countries, cities = zip(*both, strict=True)
+    visits = {"country": countries * 2, "city": cities * 2, "visitor": codes("V", 800)}
+    write_table(folder, "visits.csv", visits)
+    # Each country and each city stays, whatever is lost.
+    kept = sorted(both, key=lambda pair: both.index(pair) % 21 != 0)[lost:]
+    countries, cities = zip(*kept, strict=True)
+    people = range(1000, 1000 + len(kept))
+    write_table(folder, "towns.csv", {"country": countries, "city": cities, "people": people})
+
+
+def test_a_key_of_two_columns_is_watched_as_a_whole(watching: Watching) -> None:
+    write_towns(watching.folder)
+    describe_folder(watching.gms, watching.folder)
+    assert watching.ingest(watch="safe").joins_watched == 4
+    write_towns(watching.folder, lost=20)
+    result = watching.watch()
+    assert result.exit_code == 3
+    assert result.output.startswith(
+        "visits.csv.city → towns.csv.city and visits.csv.country → towns.csv.country: 95% of the "
+        "rows with a value find their row, and at least 99.5% should; broken since "
+    )
+    _, _, sql = result.output.partition("SELECT")
+    rows = duckdb.sql(f"SELECT{sql.partition(';')[0]}")
+    assert rows
+    assert len(rows.fetchall()) == 40
+
+
+@pytest.mark.parametrize("version", ["1.5.0", "1.6.0"])
+def test_older_servers_take_assertions_and_incidents(
+    tmp_path: Path, version: Literal["1.5.0", "1.6.0"]
+) -> None:
+    folder = tmp_path / "lake"
+    write_flights(folder)
+    with Gms(version=version) as gms:
+        describe_folder(gms, folder)
+        watching = Watching(gms, folder, {"watch": "safe", "watch_incidents": True})
+        for count in (0, 10):
+            write_origins(folder, strangers=count)
+            watching.ingest()
+        assert watching.results == ["SUCCESS", "FAILURE"]
+        assert watching.incident
+
+
+def test_a_run_without_a_server_writes_results_to_its_file(watching: Watching) -> None:
+    watching.emit = {"watch": "safe"}
+    recipe = watching.recipe
+    del recipe["source"]["config"]["stateful_ingestion"]
+    out = watching.folder.parent / "out.json"
+    sink = {"type": "file", "config": {"filename": str(out)}}
+    pipeline = Pipeline.create({**recipe, "sink": sink}, no_progress=True)
+    pipeline.run()
+    pipeline.raise_from_status()
+    written = [each["aspectName"] for each in json.loads(out.read_text())]
+    assert written.count("assertionInfo") == written.count("assertionRunEvent") == 3
+    file = watching.folder.parent / "file.json"
+    file.write_text(json.dumps({**recipe, "sink": sink}))
+    result = CliRunner().invoke(main, ["watch", "-c", str(file)])
+    assert result.exit_code == 1
+    assert result.output.endswith(
+        "file.json: watched joins are kept in DataHub, and the recipe has no server. Use a "
+        "`datahub-rest` sink, or set `datahub_api` beside `source`\n"
+    )
+
+
+def test_a_result_that_the_server_refuses_is_named(accepted: Watching) -> None:
+    accepted.gms.fail("ingestProposal", 403, times=9, message="not allowed")
+    result = accepted.watch()
+    assert result.exit_code == 1
+    assert "DataHub's server refuses the results of watched joins: " in result.output
+    assert "not allowed" in result.output
+    assert result.output.endswith(
+        ". Grant the owner of the sink's token the privilege to edit assertions, and run again\n"
     )

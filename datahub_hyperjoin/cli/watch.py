@@ -33,6 +33,12 @@ def watch_joins(*, recipe: Path) -> None:
         if not source.config.emit.watch:
             message = f"{recipe}: `emit.watch` is off. Set it, and run `datahub ingest` once"
             raise click.ClickException(message)
+        if not source.ctx.graph:
+            message = (
+                f"{recipe}: watched joins are kept in DataHub, and the recipe has no server. Use a "
+                "`datahub-rest` sink, or set `datahub_api` beside `source`"
+            )
+            raise click.ClickException(message)
         watched = source.watch()
     if not watched:
         click.echo(

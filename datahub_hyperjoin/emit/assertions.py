@@ -7,7 +7,9 @@ them fails.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
+from datahub.configuration.common import OperationalError
 from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
     AssertionInfoClass,
     AssertionResultClass,
@@ -35,6 +37,8 @@ from datahub.metadata.urns import DataPlatformUrn
 from typing_extensions import override
 
 from datahub_hyperjoin.catalog.entities import is_outside_runs
+from datahub_hyperjoin.client_errors import explain
+from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.emit.layer import Info, OwnEntities, Writing, unit_of
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.watched_joins import (
@@ -44,6 +48,7 @@ from datahub_hyperjoin.emit.watched_joins import (
     in_percent,
     in_time,
     share_of,
+    watched_in,
 )
 from datahub_hyperjoin.joins import rounded_share
 from datahub_hyperjoin.metadata.relationships import MODEL_VERSION
@@ -66,14 +71,13 @@ def assertion_info(
 ) -> AssertionInfoClass:
     """Return the aspect that defines the assertion of a watched join."""
     join = watched.join
-    columns = [column_urn(one) for one, _ in join.pairs]
     paths = (f"{plain_path(one.path)} → {plain_path(other.path)}" for one, other in join.pairs)
     least, (own, other) = in_percent(watched.threshold), join.tables
     return AssertionInfoClass(
         type=AssertionTypeClass.CUSTOM,
         customProperties={**watched.properties, MODEL_VERSION: model_version},
         customAssertion=CustomAssertionInfoClass(
-            type=_KIND, entity=dataset_urn(own), field=columns[0], fields=columns
+            type=_KIND, entity=dataset_urn(own), field=column_urn(join.left)
         ),
         source=AssertionSourceClass(type=AssertionSourceTypeClass.EXTERNAL),
         description=visible(
@@ -89,6 +93,18 @@ def emit_result(watched: Watched, run_id: str, *, incidents: bool) -> Iterator[M
         yield unit_of(watched.urn, _run_event(watched, watched.result, run_id))
     if incidents and (incident := _incident(watched)):
         yield unit_of(incident_urn(watched.urn), incident)
+
+
+def send_results(
+    checked: Iterable[Watched], graph: DataHubGraph, run_id: str, *, incidents: bool
+) -> None:
+    """Write the results of a check at once, outside of a run."""
+    try:
+        for watched in checked:
+            for unit in emit_result(watched, run_id, incidents=incidents):
+                graph.emit(unit.metadata)
+    except OperationalError as error:
+        raise RefusedError.result(reason=explain(error, graph.config.token)) from error
 
 
 def _run_event(watched: Watched, result: str, run_id: str) -> AssertionRunEventClass:
@@ -175,8 +191,8 @@ class Assertions(OwnEntities):
     @override
     def shown_by(self, aspects: Mapping[type[_Aspect], _Aspect]) -> Iterable[str]:
         info = aspects.get(AssertionInfoClass)
-        custom = info.customAssertion if isinstance(info, AssertionInfoClass) else None
-        return [custom.entity, *(custom.fields or ())] if custom else ()
+        join = watched_in(info).join if isinstance(info, AssertionInfoClass) else None
+        return map(dataset_urn, join.tables) if join else ()
 
     @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
@@ -194,5 +210,5 @@ class Assertions(OwnEntities):
         self, watched: Watched, names: Mapping[TableId, str], model_version: str
     ) -> Iterator[MetadataWorkUnit]:
         yield unit_of(watched.urn, assertion_info(watched, names, model_version))
-        platform = DataPlatformUrn(watched.join.left.table.platform).urn()
-        yield unit_of(watched.urn, DataPlatformInstanceClass(platform=platform))
+        # DataHub names it as the provider of the results.
+        yield unit_of(watched.urn, DataPlatformInstanceClass(DataPlatformUrn("hyperjoin").urn()))

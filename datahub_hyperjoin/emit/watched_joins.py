@@ -246,7 +246,7 @@ def read_watched(graph: DataHubGraph, urns: Iterable[str], warn: Warn) -> dict[s
         info = aspect_of(aspects, AssertionInfoClass)
         if not info or MODEL_VERSION not in info.customProperties or is_removed(aspects):
             continue
-        if read := parse_entity(urn, partial(_parse, info), skip):
+        if read := parse_entity(urn, partial(watched_in, info), skip):
             found[urn] = replace(read, failing_since=_failing_since(graph, urn))
     incidents = fetch_each(graph, "incident", map(incident_urn, found), IncidentInfoClass)
     return {
@@ -254,7 +254,8 @@ def read_watched(graph: DataHubGraph, urns: Iterable[str], warn: Warn) -> dict[s
     }
 
 
-def _parse(info: AssertionInfoClass) -> Watched:
+def watched_in(info: AssertionInfoClass) -> Watched:
+    """Read a watched join from the assertion that an earlier run wrote."""
     custom = info.customProperties
     pairs = [(column_id(one), column_id(other)) for one, other in json.loads(custom[_COLUMNS])]
     (left, right), *further = pairs
