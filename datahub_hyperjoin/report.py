@@ -1,5 +1,6 @@
 """The report of a run: counters, stages, warnings and the best joins."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -180,7 +181,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         self.joins_watched = len(watched)
         for news, sql in watched:
             if news:
-                self.joins_broken.append(f"{news}: {' '.join(sql.split())}" if sql else news)
+                in_one_line = re.sub(r"\n *", " ", sql)
+                self.joins_broken.append(f"{news}: {in_one_line}" if sql else news)
                 self.warn(
                     "Watched join broken",
                     "Rows no longer find their row, or cannot be counted. Correct the data, or "

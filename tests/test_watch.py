@@ -48,11 +48,11 @@ DAY_ONE, DAY = 1_893_456_000_000, 24 * 60 * 60 * 1000
 FLIGHTS = dataset_urn(table("flights.csv"))
 
 
-def write_origins(folder: Path, *, strangers: int = 0, empty: int = 0) -> None:
+def write_origins(folder: Path, *, strangers: int = 0, empty: int = 0, blank: str = "") -> None:
     """Write 200 flights, of which some leave from unknown airports, and some from none."""
     origins = codes("K", 50) * 4
     origins[:strangers] = codes("X", strangers)
-    origins[strangers : strangers + empty] = [""] * empty
+    origins[strangers : strangers + empty] = [blank] * empty
     carriers = codes("CA") * 5
     write_table(folder, "flights.csv", {"carrier": carriers, "origin": origins})
 
@@ -187,8 +187,9 @@ def test_rows_break_and_heal_over_ten_runs(
     ]
 
 
-def test_a_failure_tells_rows_and_no_values(accepted: Watching) -> None:
-    write_origins(accepted.folder, strangers=10, empty=20)
+@pytest.mark.parametrize("blank", ["", "n/a"])
+def test_a_failure_tells_rows_and_no_values(accepted: Watching, blank: str) -> None:
+    write_origins(accepted.folder, strangers=10, empty=20, blank=blank)
     report = accepted.ingest()
     event = accepted.event
     assert event.result
@@ -516,3 +517,17 @@ def test_a_result_that_the_server_refuses_is_named(accepted: Watching) -> None:
     assert result.output.endswith(
         ". Grant the owner of the sink's token the privilege to edit assertions, and run again\n"
     )
+
+
+def test_columns_may_be_spelled_otherwise_in_datahub(watching: Watching) -> None:
+    describe(watching.gms, "flights.csv", ["CARRIER", "ORIGIN"])
+    describe(watching.gms, "airports.csv", ["[version=2.0].[type=string].FAA", "TOWN"])
+    assert watching.ingest(watch="safe").joins_watched == 3
+    write_origins(watching.folder, strangers=10)
+    result = watching.watch()
+    assert result.exit_code == 3
+    first, *sql = result.output.splitlines()
+    assert first.startswith("flights.csv.ORIGIN → airports.csv.")
+    # The file is read by its own names.
+    assert 'a."origin"' in "".join(sql)
+    assert len(watching.ingest().joins_broken) == 1
