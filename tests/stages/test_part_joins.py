@@ -226,7 +226,7 @@ def test_days_and_numbers_without_gaps_are_no_lists_of_texts(
 ) -> None:
     # Some tags are small numbers, as of trees without a tag.
     tags = [*map(str, range(1, 32)), "2013", *(f"A-{at * 37}" for at in range(200))]
-    frames = {
+    frames: Frames = {
         "notes": {"note": cells, "weight": [at * 7 % 13 for at in range(120)]},
         "trees": {"tag": tags, "girth": [at * 5 % 17 for at in range(len(tags))]},
     }
