@@ -130,6 +130,7 @@ _ENTITIES = {
     "structuredProperty": "structured properties",
     "tag": "tags",
     "glossaryNode": "term groups",
+    "assertion": "watched joins",
 }
 _WITHDRAW = "Run each recipe with all layers off first, as docs/uninstall.md says"
 
