@@ -18,12 +18,14 @@ from datahub_hyperjoin.graphql import (
     reject,
     undo,
 )
-from datahub_hyperjoin.graphql.errors import THE_CATALOG
+from datahub_hyperjoin.graphql.columns import decide_columns, find_columns
+from datahub_hyperjoin.graphql.errors import THE_CATALOG, UnknownNameError
 from datahub_hyperjoin.graphql.find import find_path_end
 from datahub_hyperjoin.graphql.read import catalog_reader, statements_of_joins
 from datahub_hyperjoin.joins import Join, Statement, Verdict
 from datahub_hyperjoin.joins.path_search import ReadJoins
 from datahub_hyperjoin.joins.paths import PathEnd
+from datahub_hyperjoin.metadata.urns import dataset_urn
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.export import DeclaredColumns
@@ -53,6 +55,20 @@ class CatalogJoins(JoinSource):
         return find_join(self.graph, name)
 
     @override
+    def find_decidable(self, name: str) -> Join:
+        try:
+            return find_join(self.graph, name)
+        except UnknownNameError:
+            columns = find_columns(self.graph, name)
+            if columns is None:
+                raise
+            # Of several relationships of the two columns, people choose by the URN.
+            joins = joins_of_dataset(self.graph, dataset_urn(columns.left.table), hidden=True)
+            if any({*join.pairs} & {*columns.pairs, *columns.reversed.pairs} for join in joins):
+                raise
+            return columns
+
+    @override
     def find_ends(self, names: Sequence[str]) -> list[PathEnd]:
         return [find_path_end(self.graph, name) for name in names]
 
@@ -75,8 +91,11 @@ class CatalogJoins(JoinSource):
         if by is not None:
             message = "--by needs --in. DataHub records the owner of the token"
             raise click.UsageError(message)
+        if not join.urn:
+            decide_columns(self.graph, join, verdict)
+            return
         (accept if verdict is Verdict.ACCEPTED else reject)(self.graph, join.urn, why=why)
 
     @override
     def undo(self, join: Join) -> Sequence[Verdict]:
-        return undo(self.graph, join.urn)
+        return undo(self.graph, join.urn) if join.urn else decide_columns(self.graph, join, None)

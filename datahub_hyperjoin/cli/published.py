@@ -231,8 +231,9 @@ def accept_joins(
 ) -> None:
     """Accept joins, so that later runs always publish them.
 
-    JOIN is a URN, or a join as `hyperjoin joins` lists it. With --in, the decision is written to
-    the file of decisions.
+    JOIN is a URN, or a join as `hyperjoin joins` lists it; without --in also two columns that no
+    run suggests, as in 'orders.customer = customers.id'. With --in, the decision is written to the
+    file of decisions.
     """
     _decide(source, joins, Verdict.ACCEPTED, output_format, by=by, why=why)
 
@@ -278,7 +279,8 @@ def _decide(
 ) -> None:
     """Make or undo a decision about joins, and print each; a wrong name changes nothing."""
     records, written = [], False
-    for join in {join.urn: join for join in [source.find_join(it) for it in names]}.values():
+    found = [source.find_decidable(name) for name in names]
+    for join in {join.urn or join.name: join for join in found}.values():
         name = visible(join.name)
         record: dict[str, Any] = {"urn": join.urn, "name": join.name, "decision": None}
         if verdict:

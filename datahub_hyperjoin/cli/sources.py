@@ -43,6 +43,10 @@ class JoinSource(Protocol):
         """Find a join by its URN, name or condition."""
         ...
 
+    def find_decidable(self, name: str) -> "Join":
+        """Find a join to decide about, which may be two columns that nothing joins yet."""
+        return self.find_join(name)
+
     def find_ends(self, names: Sequence[str]) -> "list[PathEnd]":
         """Find the tables or columns that names refer to."""
         ...
