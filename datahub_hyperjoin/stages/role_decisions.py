@@ -47,6 +47,8 @@ _MAX_SELECTIVITY = 0.1
 """Selectivity of a join above which its values hardly tell rows apart."""
 _TIMES = frozenset(["date", "day", "hour", "month", "quarter", "season", "week", "year"])
 """Things whose numbers stand in tables of any kind."""
+_MAX_NAMED_FAN_OUT = 50
+"""Maximum number of partners of an average row, on one side, of a join by equal names alone."""
 _FEW_VALUES = 2
 """Maximum number of shared values at which such a join is never useful: two values are a flag."""
 _FIRST = 8
@@ -365,7 +367,11 @@ class _Decisions:
         self, left: int, right: int, evidence: Evidence, probability: float
     ) -> str:
         """Return the reason why two columns share no domain; empty if they may share one."""
-        density, is_named = self.index.lake.density, self._are_named_alike(left, right)
+        # Tables of lists repeat the `list_id` of their lists, of which there may be no table; those
+        # of tenants have a `tenant_id` in each of many rows.
+        fan_out = min(evidence.left_fan_out, evidence.right_fan_out)
+        is_named = fan_out <= _MAX_NAMED_FAN_OUT and self._are_named_alike(left, right)
+        density = self.index.lake.density
         if max(density[left], density[right]) > _MAX_DENSITY and not is_named:
             return (
                 "its numbers fill their range without gaps, so that they are in every such column, "
@@ -384,7 +390,6 @@ class _Decisions:
 
     def _are_named_alike(self, left: int, right: int) -> bool:
         """Return whether columns of one folder or schema identify things of one name."""
-        # Tables of lists repeat the `list_id` of their lists, of which there may be no table.
         lake = self.index.lake
         name, other = (lake.column_words[column] for column in (left, right))
         things = meaningful_words(name)

@@ -85,6 +85,15 @@ def test_identifiers_of_one_name_may_be_numbers_without_gaps(
     assert found.startswith("its numbers fill their range without gaps") is is_counter
 
 
+@pytest.mark.parametrize(("rows", "is_counter"), [(2000, False), (2040, True)])
+def test_numbers_of_one_name_in_very_many_rows_tell_nothing(rows: int, *, is_counter: bool) -> None:
+    # Each table of a lake may have the numbers of the 40 tenants.
+    numbers = [str(100 + n % 40) for n in range(rows)]
+    tables: Tables = {"films": {"tenant_id": numbers}, "songs": {"tenant_id": numbers}}
+    found = objection(tables, ("films.tenant_id", "songs.tenant_id"))
+    assert found.startswith("its numbers fill their range without gaps") is is_counter
+
+
 def test_a_column_that_refers_to_a_key_joins_others_through_it() -> None:
     assert objection({**TOWNS, **LABELS}, DOMAIN) == (
         "shops.town refers to towns.town, and joins other columns of its folder through that key"
