@@ -216,6 +216,23 @@ def test_a_join_that_people_reject_on_the_page_is_left_out(browser: Tab, page: P
     tab.run("document.querySelector('[data-decision=\"\"]').click()")
 
 
+@pytest.mark.parametrize(("joins", "shown"), [(8, True), (9, False)])
+def test_a_page_of_few_joins_tells_at_once_what_it_knows(
+    browser: Tab, tmp_path: Path, joins: int, *, shown: bool
+) -> None:
+    referring = [column(f"shop/orders.customer{at}") for at in range(joins)]
+    write_found(
+        tmp_path / "joins.html",
+        profiles=profiles(*referring, CUSTOMER),
+        keys=[CUSTOMER],
+        suggestions=(),
+        joins=[replace(refers(each, CUSTOMER), evidence=TO_ONE.reversed) for each in referring],
+    )
+    browser.open((tmp_path / "joins.html").as_uri())
+    browser.wait("document.querySelector('#cards .line') !== null")
+    assert (browser.run("document.querySelectorAll('#cards .sentence').length") > 0) is shown
+
+
 def test_an_estimated_number_of_values_is_marked(browser: Tab, page: Path) -> None:
     mail, sender = texts(opened(browser, page, "shop/mails"), "#cards .facts")
     assert mail == "mails.to: text, about 59,800 distinct values, key column"
