@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
-from datahub_hyperjoin.graphql.find import find_path_end, parse_condition
+from datahub_hyperjoin.graphql.find import find_path_end, split_condition
 from datahub_hyperjoin.graphql.operations import execute, requesting
 from datahub_hyperjoin.joins import Join, Published, Verdict
 from datahub_hyperjoin.metadata.urns import (
@@ -32,7 +32,7 @@ def find_columns(graph: "DataHubGraph", condition: str) -> Join | None:
     Raises:
         UnknownNameError: A table or column does not exist, or its name is that of several.
     """
-    pairs = parse_condition(condition)
+    pairs = split_condition(condition)
     if len(pairs) != 1:
         return None
     ends = [find_path_end(graph, name.strip()) for name in pairs[0]]

@@ -92,7 +92,7 @@ def find_join(graph: "DataHubGraph", name_or_urn: str) -> Join:
 
 def _joins_of_condition(graph: "DataHubGraph", name: str) -> list[Join]:
     """Return the joins of the datasets that the first column of a condition may be of."""
-    for side, _ in parse_condition(name)[:1]:
+    for side, _ in split_condition(name)[:1]:
         for dataset, _ in split_column(side):
             if urns := _match_datasets(dataset, _find_named_datasets(graph, dataset)):
                 return [join for urn in urns for join in joins_of_dataset(graph, urn, hidden=True)]
@@ -112,7 +112,7 @@ def choose_join(
     """
     name = _BROKEN.sub(" ", name_or_urn.strip())
     spellings = _spellings(name)
-    typed = parse_condition(name)
+    typed = split_condition(name)
     matches = best_fits(
         joins,
         lambda join: join.urn == name,
@@ -136,7 +136,7 @@ def _spellings(name: str) -> list[str]:
     >>> _spellings("orders.customer → customers.id")[1:]
     ['orders.customer = customers.id', 'customers.id = orders.customer']
     """
-    pairs = parse_condition(name)
+    pairs = split_condition(name)
     if not pairs:
         return [name]
     sides = (pairs, [pair[::-1] for pair in pairs])
@@ -144,7 +144,7 @@ def _spellings(name: str) -> list[str]:
     return [*dict.fromkeys([name, *conditions])]
 
 
-def parse_condition(name: str) -> list[tuple[str, str]]:
+def split_condition(name: str) -> list[tuple[str, str]]:
     """Split a join condition into its pairs of columns; empty if a name is no condition."""
     parts = [name] if len(_EQUALS.findall(name)) == 1 else name.split(" and ")
     pairs = [_EQUALS.split(part) for part in parts]
