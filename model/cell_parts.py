@@ -269,8 +269,9 @@ def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names:
         return False
     if slot.parts.mark in _LOOSE and not (has_names or lake.is_text[column]):
         return False
-    density = max(float(lake.density[column]), slot.density)
-    is_sparse = not slot.are_numbers or density <= _MAX_DENSITY
+    is_sparse = not slot.are_numbers or bool(
+        lake.density[column] <= _MAX_DENSITY and slot.density <= _MAX_DENSITY
+    )
     return has_names or (
         is_sparse and len(slot.values) >= _MANY and (share == 1 or not is_prefixed)
     )

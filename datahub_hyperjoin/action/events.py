@@ -27,14 +27,12 @@ from datahub.metadata.urns import SchemaFieldUrn
 
 from datahub_hyperjoin.catalog.scope import PlatformInstance
 from datahub_hyperjoin.metadata.urns import (
-    ACCEPTED,
-    CONFIRMED_JOINS,
+    DECIDING_PROPERTIES,
+    DECIDING_TAGS,
     DELETED_JOINS,
     JOIN_LINKS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
-    REJECTED,
-    REJECTED_JOINS,
     column_id,
     flat_property_urn,
     property_urn,
@@ -44,7 +42,6 @@ from datahub_hyperjoin.metadata.urns import (
 _NO_RUN = {None, "", "no-run-id-provided"}
 """Run IDs of changes that no ingestion run made."""
 _SYSTEM = {"urn:li:corpuser:__datahub_system", "urn:li:principal:UNKNOWN"}
-_DECIDING = {ACCEPTED, REJECTED}
 _KEY = "erModelRelationshipKey"
 _Of = TypeVar("_Of", bound=_Aspect)
 
@@ -93,7 +90,7 @@ class ChangeDetector:
             case MetadataChangeLogClass():
                 return self._detect_in_aspect(event)
             case EntityChangeEventClass(category="TAG", entityType="erModelRelationship"):
-                return CatalogChange(event.entityUrn) if event.modifier in _DECIDING else None
+                return CatalogChange(event.entityUrn) if event.modifier in DECIDING_TAGS else None
             case EntityChangeEventClass(category="LIFECYCLE", entityType="dataset"):
                 created = event.operation == "CREATE" and self._covers(event.entityUrn)
                 return CatalogChange(event.entityUrn) if created else None
@@ -141,8 +138,7 @@ class ChangeDetector:
             if partners := tuple(each for each in gone if column_id(each) != own):
                 return Removal(urn, partners, definition, event.created)
         stated = [
-            property_urn(self.namespace, name)
-            for name in (CONFIRMED_JOINS, REJECTED_JOINS, DELETED_JOINS)
+            property_urn(self.namespace, name) for name in (*DECIDING_PROPERTIES, DELETED_JOINS)
         ]
         changed = any(set(before.get(one, ())) != set(after.get(one, ())) for one in stated)
         return CatalogChange(urn) if changed else None
@@ -187,7 +183,7 @@ def _decides(event: MetadataChangeLogClass, aspect: str | None) -> bool:
         return before != after
     if aspect == GlobalTagsClass.ASPECT_NAME:
         old, new = (
-            {tag.tag for tag in it.tags} & _DECIDING if it else set()
+            {tag.tag for tag in it.tags} & DECIDING_TAGS.keys() if it else set()
             for it in _states(event, GlobalTagsClass)
         )
         return old != new

@@ -31,14 +31,12 @@ from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.relationships import REPLACED_BY, REPLACED_WHEN, columns_urn
 from datahub_hyperjoin.metadata.urns import (
-    ACCEPTED,
     AUTHOR,
-    CONFIRMED_JOINS,
+    DECIDING_PROPERTIES,
+    DECIDING_TAGS,
     DELETED_JOINS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
-    REJECTED,
-    REJECTED_JOINS,
     column_id,
     property_urn,
 )
@@ -161,11 +159,6 @@ def _values(properties: StructuredPropertiesClass, namespace: str, name: str) ->
     ]
 
 
-TAGS = {ACCEPTED: Verdict.ACCEPTED, REJECTED: Verdict.REJECTED}
-"""The verdicts of the tags by which people decide."""
-_PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECTED}
-
-
 def read_decisions(
     graph: DataHubGraph,
     *,
@@ -184,15 +177,15 @@ def read_decisions(
     composite = deleted_composites(deleted)
     pairs = [(pair,) for urn, pair in deleted.items() if urn not in composite]
     deletions = dict.fromkeys(pairs, Decision(Verdict.REJECTED))
-    # A deletion leaves nothing behind that a person could withdraw, so any other decision about the
-    # join is newer and overrides it.
     # A run signs the tag of the decision that holds.
     settled = {
-        entity.pairs: TAGS[tag]
+        entity.pairs: DECIDING_TAGS[tag]
         for entity in relationships
         for tag in entity.attributed
-        if tag in TAGS
+        if tag in DECIDING_TAGS
     }
+    # A deletion leaves nothing behind that a person could withdraw, so any other decision about the
+    # join is newer and overrides it.
     return deletions | merge_decisions(decisions, warn, settled)
 
 
@@ -205,7 +198,7 @@ def decisions_on(relationship: Relationship) -> Iterator[JoinDecision]:
     """Yield the decisions that people recorded in a relationship's tags and status."""
     # Hiding one of our relationships rejects its join. A relationship that another author
     # wrote and that is hidden counts as withdrawn: an acceptance tag on it is ignored.
-    read = (_read_tag(relationship, tag) for tag in TAGS if tag in relationship.tags)
+    read = (_read_tag(relationship, tag) for tag in DECIDING_TAGS if tag in relationship.tags)
     decisions = [*filter(None, read)]
     if relationship.hidden_by_people:
         place = f"the hidden {relationship.urn}"
@@ -218,7 +211,7 @@ def decisions_on(relationship: Relationship) -> Iterator[JoinDecision]:
 
 def _read_tag(relationship: Relationship, tag: str) -> Decision | None:
     """Read the decision of a tag; of a copied one, read what was decided here before."""
-    verdict, place = TAGS[tag], f"a tag of {relationship.urn}"
+    verdict, place = DECIDING_TAGS[tag], f"a tag of {relationship.urn}"
     attribution = relationship.attributed.get(tag)
     if attribution is None:
         owner = next(iter(relationship.owners), "")
@@ -226,11 +219,10 @@ def _read_tag(relationship: Relationship, tag: str) -> Decision | None:
     if tag not in relationship.copied:
         by = "" if attribution.actor == AUTHOR else attribution.actor
         return Decision(verdict, by, attribution.time, place=place)
-    when = attribution.sourceDetail.get(REPLACED_WHEN, "")
-    if not when.isdecimal():
+    if not (replaced := relationship.replaced_by(tag)):
         return None
-    [other] = {*TAGS.values()} - {verdict}
-    return Decision(other, attribution.sourceDetail.get(REPLACED_BY, ""), int(when), place=place)
+    [other] = {*Verdict} - {verdict}
+    return Decision(other, replaced[REPLACED_BY], int(replaced[REPLACED_WHEN]), place=place)
 
 
 def copy_to_new_names(
@@ -251,7 +243,9 @@ def copy_to_new_names(
 
 
 def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[JoinDecision]:
-    verdicts = {property_urn(namespace, name): verdict for name, verdict in _PROPERTIES.items()}
+    verdicts = {
+        property_urn(namespace, name): verdict for name, verdict in DECIDING_PROPERTIES.items()
+    }
     try:
         for urn, properties in _scroll_columns(graph, verdicts, warn):
             yield from decisions_of_column(urn, properties, verdicts=verdicts, warn=warn)

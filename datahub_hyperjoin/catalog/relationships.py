@@ -29,6 +29,8 @@ from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.relationships import (
     COPIED,
+    REPLACED_BY,
+    REPLACED_WHEN,
     WITHDRAWN_BY,
     from_aspect,
     is_ours,
@@ -54,6 +56,11 @@ def report_skipped(warn: Warn) -> NoteSkipped:
         "These entities of the catalog cannot be read. Correct or delete them in DataHub",
         f"{urn}: {reason}",
     )
+
+
+def is_copied(by: MetadataAttributionClass | None) -> bool:
+    """Return whether a run set a tag, as people decided elsewhere, given the tag's attribution."""
+    return by is not None and COPIED in by.sourceDetail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +100,17 @@ class Relationship:
     @property
     def copied(self) -> frozenset[str]:
         """The tags that runs set, as people decided elsewhere."""
-        return frozenset(tag for tag, by in self.attributed.items() if COPIED in by.sourceDetail)
+        return frozenset(tag for tag, by in self.attributed.items() if is_copied(by))
+
+    def replaced_by(self, tag: str) -> Mapping[str, str]:
+        """Return the person and time of the decision that a copied tag replaced, as it keeps them.
+
+        Nothing is returned of other tags, and if it replaced none.
+        """
+        details = self.attributed[tag].sourceDetail if tag in self.copied else {}
+        if not details.get(REPLACED_WHEN, "").isdecimal():
+            return {}
+        return {key: details.get(key, "") for key in (REPLACED_BY, REPLACED_WHEN)}
 
     @property
     def hidden_by_people(self) -> bool:

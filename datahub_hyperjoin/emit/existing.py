@@ -193,6 +193,7 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
         )
     if config.properties:
         listed = _read_listed(publication, catalog, reading)
+    decided = _find_decided(catalog)
     existing = replace(
         existing,
         closed=existing.closed.union(last.deleted_queries, (entry.urn for entry in foreign)),
@@ -202,15 +203,14 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
             if relationship.recorded and relationship.pairs and not relationship.removed
         },
         hidden=existing.hidden.union(
-            entry.urn
-            for entry in relationships
-            if entry.removed_by_us or (entry.removed and _is_accepted(entry, catalog))
+            (entry.urn for entry in relationships if entry.removed_by_us),
+            (
+                urn
+                for urn, (entry, it) in decided.items()
+                if entry.removed and it.verdict is Verdict.ACCEPTED
+            ),
         ),
-        decided={
-            entry.urn: (entry, catalog_evidence(entry.pairs, catalog.facts))
-            for entry in relationships
-            if entry.ours and entry.pairs
-        },
+        decided=decided,
         deleted_queries=existing.deleted_queries.union(last.deleted_queries) - existing.present,
         present=existing.present.union(catalog.relationships),
         listed=listed,
@@ -220,8 +220,12 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
     return _read_foreign_parts(existing, publication, reading)
 
 
-def _is_accepted(entry: Relationship, catalog: Catalog) -> bool:
-    return catalog_evidence(entry.pairs, catalog.facts).verdict is Verdict.ACCEPTED
+def _find_decided(catalog: Catalog) -> dict[str, tuple[Relationship, CatalogEvidence]]:
+    return {
+        entry.urn: (entry, catalog_evidence(entry.pairs, catalog.facts))
+        for entry in catalog.relationships.values()
+        if entry.ours and entry.pairs
+    }
 
 
 def _read_foreign_parts(

@@ -258,15 +258,18 @@ def publish(
     written.queries.extend(_untested_queries(managed, publication) if config.queries else ())
     kept = _about_unread_tables(managed, publication, existing, config)
     if config.relationships:
-        yield from _copy_rejections(existing, managed, written, hide=bool(context.handler.removal))
+        yield from _tag_others(existing, managed, written, hide=bool(context.handler.removal))
     # The fail-safe counts only what this run could judge.
     yield from _withdraw(managed.without(kept), written.merged_with(kept), existing, context)
 
 
-def _copy_rejections(
+def _tag_others(
     existing: ExistingState, last: WrittenState, written: WrittenState, *, hide: bool
 ) -> Iterator[MetadataWorkUnit]:
-    """Tag and hide relationships whose joins people rejected elsewhere."""
+    """Update the tags of relationships that this run does not write, such as of rejected joins.
+
+    What the last run wrote is hidden.
+    """
     gone = {*last.relationships} - written.relationships.keys()
     for urn, (entry, evidence) in existing.decided.items():
         if urn in written.relationships:

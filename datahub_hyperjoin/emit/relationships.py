@@ -13,7 +13,6 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import TagUrn
 from typing_extensions import override
 
-from datahub_hyperjoin.catalog.decisions import TAGS
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit.layer import (
     OwnEntities,
@@ -44,6 +43,7 @@ from datahub_hyperjoin.metadata.relationships import (
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     AUTHOR,
+    DECIDING_TAGS,
     REJECTED,
     band_urn,
     column_urn,
@@ -121,8 +121,8 @@ def copy_decision(
     # All who read relationships see the decision that holds, whether it stands in a property of a
     # column or in a file.
     tags, copied = (entry.tags, entry.copied) if entry else (frozenset(), frozenset())
-    wanted = next((tag for tag, it in TAGS.items() if it is evidence.verdict), "")
-    stale = [tag for tag in TAGS if tag in (tags if wanted else copied) and tag != wanted]
+    wanted = next((tag for tag, it in DECIDING_TAGS.items() if it is evidence.verdict), "")
+    stale = [tag for tag in DECIDING_TAGS if tag in (tags if wanted else copied) and tag != wanted]
     attributed: dict[str, Attribution] = {}
     if wanted and wanted not in tags - copied:
         attributed = {wanted: _attribute(entry, wanted, stale, evidence)}
@@ -143,21 +143,17 @@ def _attribute(
 ) -> Attribution:
     """Describe a tag that copies a decision, and what it replaces."""
     # If a decision is withdrawn, or changes, the one that its copy had replaced stands again.
-    if again := _kept(entry, stale):
+    if again := _replaced_before(entry, stale):
         return {"actor": again[REPLACED_BY] or AUTHOR, "time": int(again[REPLACED_WHEN])}
     named = {} if evidence.by.startswith("urn:li:") else {"by": evidence.by}
-    replaced = _kept(entry, [wanted]) or _replaced(entry, stale)
+    replaced = _replaced_before(entry, [wanted]) or _replaced(entry, stale)
     details = {COPIED: "people decided elsewhere", **named, **replaced}
     return {**_sign(evidence), "sourceDetail": details}
 
 
-def _kept(entry: Relationship | None, tags: Iterable[str]) -> dict[str, str]:
+def _replaced_before(entry: Relationship | None, tags: Iterable[str]) -> Mapping[str, str]:
     """Return the decision of a person that one of the copied tags has replaced."""
-    for tag in tags:
-        details = entry.attributed[tag].sourceDetail if entry and tag in entry.copied else {}
-        if details.get(REPLACED_WHEN, "").isdecimal():
-            return {key: details.get(key, "") for key in (REPLACED_BY, REPLACED_WHEN)}
-    return {}
+    return next(filter(None, map(entry.replaced_by, tags)), {}) if entry else {}
 
 
 def _replaced(entry: Relationship | None, stale: Iterable[str]) -> dict[str, str]:

@@ -15,7 +15,6 @@ from datahub.metadata.schema_classes import (
     StructuredPropertyDefinitionClass,
 )
 
-from datahub_hyperjoin.catalog.decisions import TAGS
 from datahub_hyperjoin.catalog.entities import (
     Aspects,
     aspect_of,
@@ -24,21 +23,19 @@ from datahub_hyperjoin.catalog.entities import (
     reading,
     scroll,
 )
+from datahub_hyperjoin.catalog.relationships import is_copied
 from datahub_hyperjoin.emit.layers import OWN_ENTITIES
 from datahub_hyperjoin.emit.relationships import OUR_TAGS
 from datahub_hyperjoin.emit.terms import is_own_term, node_urn
 from datahub_hyperjoin.errors import UnknownEntityTypeError
-from datahub_hyperjoin.metadata.relationships import COPIED, MODEL_VERSION
+from datahub_hyperjoin.metadata.relationships import MODEL_VERSION
 from datahub_hyperjoin.metadata.urns import (
-    CONFIRMED_JOINS,
+    DECIDING_PROPERTIES,
+    DECIDING_TAGS,
     DELETED_JOINS,
-    REJECTED_JOINS,
     flat_property_urn,
     property_urn,
 )
-
-_DECISIONS = (CONFIRMED_JOINS, REJECTED_JOINS, DELETED_JOINS)
-"""The properties that hold people's decisions."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +97,8 @@ def _scroll_own(graph: DataHubGraph, entity: str, namespace: str) -> Iterator[tu
 
 def _is_decided(aspects: Aspects) -> bool:
     tags = aspect_of(aspects, GlobalTagsClass)
-    return any(
-        tag.tag in TAGS and not (tag.attribution and COPIED in tag.attribution.sourceDetail)
-        for tag in (tags.tags if tags else ())
-    )
+    assigned = tags.tags if tags else []
+    return any(tag.tag in DECIDING_TAGS and not is_copied(tag.attribution) for tag in assigned)
 
 
 def _find_definitions(
@@ -111,10 +106,10 @@ def _find_definitions(
 ) -> dict[str, list[str]]:
     """Find the definitions of this source, apart from those that hold people's decisions."""
     begin = property_urn(namespace, ""), flat_property_urn(namespace, "")
-    kept = {property_urn(namespace, name) for name in _DECISIONS}
+    kept = {property_urn(namespace, name) for name in (*DECIDING_PROPERTIES, DELETED_JOINS)}
     names = [StructuredPropertyDefinitionClass.ASPECT_NAME]
     defined = (urn for urn, _ in scroll(graph, "structuredProperty", names, removed=True))
-    others = [*OUR_TAGS, *([] if keep_decisions else TAGS), node_urn(namespace)]
+    others = [*OUR_TAGS, *([] if keep_decisions else DECIDING_TAGS), node_urn(namespace)]
     with reading(graph, "Tags and term groups"):
         existing = [urn for urn in others if graph.exists(urn)]
     return {

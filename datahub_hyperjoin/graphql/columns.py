@@ -12,9 +12,8 @@ from datahub_hyperjoin.graphql.find import find_path_end, split_condition
 from datahub_hyperjoin.graphql.operations import execute, requesting
 from datahub_hyperjoin.joins import Join, Published, Verdict
 from datahub_hyperjoin.metadata.urns import (
-    CONFIRMED_JOINS,
+    DECIDING_PROPERTIES,
     NAMESPACE,
-    REJECTED_JOINS,
     column_urn,
     property_urn,
 )
@@ -22,8 +21,6 @@ from datahub_hyperjoin.tables import ColumnId, pair_of
 
 if TYPE_CHECKING:
     from datahub.ingestion.graph.client import DataHubGraph
-
-_PROPERTIES = {Verdict.ACCEPTED: CONFIRMED_JOINS, Verdict.REJECTED: REJECTED_JOINS}
 
 
 def find_columns(graph: "DataHubGraph", condition: str) -> Join | None:
@@ -60,7 +57,7 @@ def decide_columns(
     for own, other in ((join.left, join.right), (join.right, join.left)):
         column, partner = column_urn(own), column_urn(other)
         listed = _read(graph, column)
-        for stated, name in _PROPERTIES.items():
+        for name, stated in DECIDING_PROPERTIES.items():
             urn = property_urn(namespace, name)
             before = listed.get(urn, [])
             decided |= {stated} if partner in before else set()

@@ -16,17 +16,15 @@ from datahub_hyperjoin.joins import (
     Published,
     Role,
     Statement,
-    Verdict,
     best_first,
 )
 from datahub_hyperjoin.joins.join import ROLE_OF
 from datahub_hyperjoin.joins.path_search import ReadJoins
 from datahub_hyperjoin.metadata.relationships import SQL_DIALECT, WITHDRAWN_BY, read_tag_context
 from datahub_hyperjoin.metadata.urns import (
-    ACCEPTED,
     BEST_JOIN_SCORE,
+    DECIDING_TAGS,
     JOINABLE_WITH,
-    REJECTED,
     band_urn,
     column_id,
     dataset_urn,
@@ -47,7 +45,6 @@ _DATASETS = 100
 
 _BANDS = {band_urn(band): band for band in BAND_NAMES}
 _ROLES = {role_urn(role): role for role in Role}
-_VERDICTS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
 
 
 def read_joins(entities: Iterable[GraphQLObject]) -> Iterator[Join]:
@@ -76,7 +73,7 @@ def _join(entity: GraphQLObject | None) -> Join | None:
     band, score = _score(tags)
     role, context = next(((_ROLES[tag], tags[tag]) for tag in tags if tag in _ROLES), (None, ""))
     evidence, declared, via = read_tag_context(context, cardinality)
-    verdicts = tuple(verdict for tag, verdict in _VERDICTS.items() if tag in tags)
+    verdicts = tuple(verdict for tag, verdict in DECIDING_TAGS.items() if tag in tags)
     edited = entity.get("editableProperties") or {}
     return Join(
         left=left,

@@ -236,17 +236,18 @@ class CatalogEvidence:
             *([f"stated by {self.related}"] if self.related else []),
             *(["declared in the catalog"] if self.stated else []),
             *([f"joined in {self.queries} SQL {noun}"] if self.queries else []),
-            *([self._decided_in_words] if self.verdict else []),
+            *self._decision_in_words,
             *([f"people {self._told_in_words}"] if any(self.told) else []),
         ]
         return tuple(words)
 
     @property
-    def _decided_in_words(self) -> str:
-        verdict = self.verdict.value if self.verdict else "undecided"
+    def _decision_in_words(self) -> tuple[str, ...]:
+        if self.verdict is None:
+            return ()
         day = day_of(self.when)
         since, why = f" on {day}" * bool(day), f": {self.why}" * bool(self.why)
-        return f"{verdict} by {self.by or 'people'}{since}{why}"
+        return (f"{self.verdict.value} by {self.by or 'people'}{since}{why}",)
 
     @property
     def _told_in_words(self) -> str:

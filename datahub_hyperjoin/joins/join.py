@@ -89,7 +89,7 @@ class Derivation(str, Enum):
     joins them, by other columns that repeat."""
 
     DATES = "dates"
-    """The columns hold dates, which repeat on both sides."""
+    """The columns hold dates, and neither refers to a calendar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

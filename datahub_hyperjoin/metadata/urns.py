@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
-from datahub_hyperjoin.joins import Role
+from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
@@ -34,6 +34,12 @@ JOIN_OVERVIEW = "urn:li:document:hyperjoin-overview"
 
 ACCEPTED, REJECTED = "urn:li:tag:join:accepted", "urn:li:tag:join:rejected"
 """Tags with which people accept and reject a relationship."""
+
+DECIDING_TAGS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
+"""The verdicts of these tags; of a relationship with both, the first holds until a run sees it."""
+
+DECIDING_PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECTED}
+"""The verdicts of the properties in which people list the partners of a column."""
 
 
 @cache

@@ -1,15 +1,11 @@
 """Decide about columns that no relationship joins."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner, Result
 
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.tables import pair_of
-from gms import Gms
-from lakes.lake import column, describe_folder, write_flights
+from lakes.lake import column
 from lakes.quick_runs import CARRIER, PLANE, Runs, shown
 
 OWN = "delays.csv.carrier = flights.csv.carrier"
@@ -17,18 +13,9 @@ PAIR = pair_of(column("delays.csv.carrier"), column("flights.csv.carrier"))
 
 
 @pytest.fixture
-def runs(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    without_spark: None,  # noqa: ARG001 - it must not start
-) -> Iterator[Runs]:
-    with Gms() as gms:
-        monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
-        write_flights(tmp_path / "lake")
-        describe_folder(gms, tmp_path / "lake")
-        runs = Runs(gms, tmp_path / "lake")
-        runs([CARRIER, PLANE])
-        yield runs
+def runs(runs: Runs) -> Runs:
+    runs([CARRIER, PLANE])
+    return runs
 
 
 def run(*arguments: str) -> Result:

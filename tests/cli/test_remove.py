@@ -1,9 +1,5 @@
 """Delete for good what runs wrote and withdrew, and nothing that people made."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from click.testing import CliRunner, Result
 from datahub.metadata.schema_classes import DatasetPropertiesClass
 
@@ -11,23 +7,10 @@ from datahub_hyperjoin.cli.commands import main
 from datahub_hyperjoin.graphql import accept
 from datahub_hyperjoin.metadata.urns import ACCEPTED, dataset_urn
 from gms import Gms
-from lakes.lake import describe_folder, table, write_flights
+from lakes.lake import table
 from lakes.quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, urn_of
 
 OFF = {"relationships": False, "properties": False, "queries": False}
-
-
-@pytest.fixture
-def runs(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    without_spark: None,  # noqa: ARG001 - it must not start
-) -> Iterator[Runs]:
-    with Gms() as gms:
-        monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
-        write_flights(tmp_path / "lake")
-        describe_folder(gms, tmp_path / "lake")
-        yield Runs(gms, tmp_path / "lake")
 
 
 def remove(*options: str) -> Result:
