@@ -87,14 +87,16 @@ class CatalogJoins(JoinSource):
         return statements_of_joins(self.graph, joins)
 
     @override
-    def decide(self, join: Join, verdict: Verdict, *, by: str | None, why: str) -> None:
+    def decide(self, joins: Sequence[Join], verdict: Verdict, *, by: str | None, why: str) -> None:
         if by is not None:
             message = "--by needs --in. DataHub records the owner of the token"
             raise click.UsageError(message)
-        if not join.urn:
-            decide_columns(self.graph, join, verdict)
-            return
-        (accept if verdict is Verdict.ACCEPTED else reject)(self.graph, join.urn, why=why)
+        decide = accept if verdict is Verdict.ACCEPTED else reject
+        for join in joins:
+            if join.urn:
+                decide(self.graph, join.urn, why=why)
+            else:
+                decide_columns(self.graph, join, verdict)
 
     @override
     def undo(self, join: Join) -> Sequence[Verdict]:

@@ -105,11 +105,16 @@ class KnownJoins(JoinSource):
         return {join.urn: self.sql[join.urn] for join in joins if join.urn in self.sql}
 
     @override
-    def decide(self, join: Join, verdict: Verdict, *, by: str | None, why: str) -> None:
-        new = self._decision(join, verdict, by=_user() if by is None else by, why=why)
-        change_decisions(
-            self.file, self._filed, lambda earlier: with_decision(earlier, new, self._paths)
-        )
+    def decide(self, joins: Sequence[Join], verdict: Verdict, *, by: str | None, why: str) -> None:
+        who = _user() if by is None else by
+        new = [self._decision(join, verdict, by=who, why=why) for join in joins]
+
+        def decided(earlier: Sequence[FiledDecision]) -> Sequence[FiledDecision]:
+            for each in new:
+                earlier = with_decision(earlier, each, self._paths)
+            return earlier
+
+        change_decisions(self.file, self._filed, decided)
 
     @override
     def undo(self, join: Join) -> Sequence[Verdict]:

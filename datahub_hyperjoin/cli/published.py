@@ -182,6 +182,11 @@ def list_joins(  # noqa: PLR0913 - one for each option
     if column and not dataset:
         message = "--column needs --dataset"
         raise click.UsageError(message)
+    if yes and not accepted:
+        message = (
+            "--yes accepts nothing without --accept-where, as in --accept-where role=reference"
+        )
+        raise click.UsageError(message)
     joins = source.joins_of(dataset, hidden=every) if dataset else source.joins(hidden=every)
     shown = [
         join
@@ -209,8 +214,7 @@ def _accept_all(source: JoinSource, joins: Sequence[Join], condition: str, *, ye
     if not yes:
         click.echo(f"Would accept {told}. Add --yes to do so", err=True)
         return
-    for join in joins:
-        source.decide(join, Verdict.ACCEPTED, by=None, why=condition)
+    source.decide(joins, Verdict.ACCEPTED, by=None, why=condition)
     click.echo(f"Accepted {told}", err=True)
     _tell_file(source)
 
@@ -284,7 +288,7 @@ def _decide(
         name = visible(join.name)
         record: dict[str, Any] = {"urn": join.urn, "name": join.name, "decision": None}
         if verdict:
-            source.decide(join, verdict, by=by, why=why)
+            source.decide([join], verdict, by=by, why=why)
             written = True
             line, record["decision"] = f"{verdict.value.capitalize()} {name}", verdict.value
         else:

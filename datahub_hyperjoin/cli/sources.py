@@ -63,8 +63,10 @@ class JoinSource(Protocol):
         """Return the SQL of joins, by the URN of the join."""
         ...
 
-    def decide(self, join: "Join", verdict: "Verdict", *, by: str | None, why: str) -> None:
-        """Store a decision about a join; it replaces an earlier one."""
+    def decide(
+        self, joins: "Sequence[Join]", verdict: "Verdict", *, by: str | None, why: str
+    ) -> None:
+        """Store one decision about each of some joins; it replaces earlier ones."""
         ...
 
     def undo(self, join: "Join") -> "Sequence[Verdict]":

@@ -1,6 +1,7 @@
 """Accept many joins at once, by a condition."""
 
 import csv
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.cli.conditions import parse_condition
 from datahub_hyperjoin.cli.errors import ConditionError
+from datahub_hyperjoin.decision_file import WrittenDecision, editing_decision_file
 from lakes.lake import write_flights
 from lakes.quick_runs import CARRIER, join_of
 
@@ -66,7 +68,17 @@ def run(lake: Path, *options: str) -> Result:
     return CliRunner().invoke(main, ["joins", "--in", str(lake), *options])
 
 
-def test_joins_are_accepted_by_a_condition_once_it_is_confirmed(lake: Path) -> None:
+def test_joins_are_accepted_by_a_condition_once_it_is_confirmed(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[Path] = []
+
+    def editing(file: Path) -> AbstractContextManager[list[WrittenDecision]]:
+        writes.append(file)
+        return editing_decision_file(file)
+
+    edit = "datahub_hyperjoin.catalog.filed_decisions.editing_decision_file"
+    monkeypatch.setattr(edit, editing)
     condition = ("--accept-where", "role=reference and table=flights")
     tried = run(lake, *condition)
     assert tried.exit_code == 0, tried.output
@@ -75,6 +87,7 @@ def test_joins_are_accepted_by_a_condition_once_it_is_confirmed(lake: Path) -> N
     assert not Path("decisions.csv").exists()
     done = run(lake, *condition, "--yes")
     assert "Accepted 3 joins\nWritten to decisions.csv" in done.stderr
+    assert len(writes) == 1
     with Path("decisions.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["decision"] for row in rows] == ["accepted"] * 3
@@ -88,3 +101,9 @@ def test_a_wrong_condition_changes_nothing(lake: Path) -> None:
     done = run(lake, "--accept-where", "rank=1", "--yes")
     assert done.exit_code == 2
     assert "'rank' is not role or cardinality or joinability or table" in done.stderr
+
+
+def test_a_confirmation_of_nothing_names_the_condition(lake: Path) -> None:
+    done = run(lake, "--yes")
+    assert done.exit_code == 2
+    assert "--yes accepts nothing without --accept-where, as in" in done.stderr
