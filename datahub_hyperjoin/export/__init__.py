@@ -11,13 +11,8 @@ from datahub_hyperjoin.export.formats import (
     precede_with_checksum,
     write_export,
 )
-from datahub_hyperjoin.export.schema import (
-    DeclaredColumns,
-    LeftOut,
-    SafeJoin,
-    read_declared,
-    word_reasons,
-)
+from datahub_hyperjoin.export.schema import DeclaredColumns, read_declared
+from datahub_hyperjoin.joins.semantic_layers import LeftOut, SafeJoin, word_reasons
 
 __all__ = [
     "DeclaredColumns",

@@ -29,12 +29,8 @@ from datahub_hyperjoin.export.schema import (
     DeclaredColumns,
     JoinSchema,
     KeyColumns,
-    LeftOut,
-    SafeJoin,
     build_schema,
     rank_keys,
-    select_safe,
-    word_reasons,
 )
 from datahub_hyperjoin.export.sql_formats import (
     to_databricks_constraints,
@@ -44,6 +40,7 @@ from datahub_hyperjoin.export.sql_formats import (
 from datahub_hyperjoin.export.text_formats import to_dbml, to_lookml, to_mermaid, to_sqlalchemy
 from datahub_hyperjoin.export.yaml_formats import to_cube, to_dbt_tests, to_metricflow, to_ossie
 from datahub_hyperjoin.joins import Join, best_first
+from datahub_hyperjoin.joins.semantic_layers import LeftOut, SafeJoin, select_safe, word_reasons
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.wording import name_some

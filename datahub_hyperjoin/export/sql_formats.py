@@ -8,9 +8,9 @@ from datahub_hyperjoin.export.schema import (
     JoinSchema,
     KeyColumns,
     NamedJoin,
-    describe_evidence,
     is_reliable,
 )
+from datahub_hyperjoin.joins.semantic_layers import describe_evidence
 
 _NOTE = """\
 -- RELY lets the database leave joins out of queries. It is written only where the last run compared

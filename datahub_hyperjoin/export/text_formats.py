@@ -15,9 +15,9 @@ from datahub_hyperjoin.export.schema import (
     JoinSchema,
     KeyColumns,
     NamedJoin,
-    describe_evidence,
     type_names,
 )
+from datahub_hyperjoin.joins.semantic_layers import describe_evidence
 from datahub_hyperjoin.visible import visible
 
 

@@ -17,10 +17,10 @@ from datahub_hyperjoin.export.schema import (
     JoinSchema,
     KeyColumns,
     NamedJoin,
-    describe_evidence,
     list_evidence,
     type_names,
 )
+from datahub_hyperjoin.joins.semantic_layers import advise, describe_evidence
 from datahub_hyperjoin.visible import visible, visible_lines
 
 
@@ -100,11 +100,7 @@ def _relationship(named: NamedJoin) -> dict[str, Any]:
 
 def _instructions(named: NamedJoin) -> str:
     role = f" Call {named.referenced.name} {named.alias} in it." if named.needs_role else ""
-    keep = "" if named.join.keeps_rows else " Use a left join: rows without a match may exist."
-    return (
-        f"Each row of {named.referring.name} has at most one row of {named.referenced.name} "
-        f"({describe_evidence(named.join)}).{role}{keep}"
-    )
+    return advise(named.join, named.referring.name, named.referenced.name) + role
 
 
 def to_dbt_tests(schema: JoinSchema) -> str:

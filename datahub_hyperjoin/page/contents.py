@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from datahub_hyperjoin.export.formats import ExportFormat, reason_left_out
 from datahub_hyperjoin.export.names import dialect_of, needs_quotes, quoted_name
-from datahub_hyperjoin.export.schema import LeftOut, SafeJoin, examine
 from datahub_hyperjoin.joins import (
     Cardinality,
     Derivation,
@@ -28,6 +27,7 @@ from datahub_hyperjoin.joins.describe import (
     note_in_words,
     result_in_words,
 )
+from datahub_hyperjoin.joins.semantic_layers import LeftOut, SafeJoin, examine
 from datahub_hyperjoin.metadata.relationships import catalog_join
 from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions

@@ -13,9 +13,9 @@ from datahub_hyperjoin.export import (
     precede_with_checksum,
 )
 from datahub_hyperjoin.export.errors import NoSafeJoinError
-from datahub_hyperjoin.export.schema import LeftOut
 from datahub_hyperjoin.graphql import catalog_join
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
+from datahub_hyperjoin.joins.semantic_layers import LeftOut
 from datahub_hyperjoin.tables import ColumnId, TableId
 from lakes.chains import changed
 

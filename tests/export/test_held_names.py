@@ -15,8 +15,8 @@ from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
 from datahub_hyperjoin.export.errors import NoSafeJoinError
 from datahub_hyperjoin.export.formats import Exported
 from datahub_hyperjoin.export.names import dialect_of
-from datahub_hyperjoin.export.schema import LeftOut
 from datahub_hyperjoin.joins import Cardinality, Join, Role
+from datahub_hyperjoin.joins.semantic_layers import LeftOut
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
 from lakes.chains import changed, made

@@ -69,5 +69,5 @@ def test_relationships_lead_from_many_to_one_with_their_evidence(
     assert json.loads(extension["data"])["containment"] == 0.97
     assert "97% of the values match" in payer["ai_context"]["instructions"]
     assert payer["ai_context"]["instructions"].endswith(
-        "Call customers customers_payer in it. Use a left join: rows without a match may exist."
+        "Use a left join: rows without a match may exist. Call customers customers_payer in it."
     )

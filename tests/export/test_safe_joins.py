@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from datahub_hyperjoin.export.schema import LeftOut, SafeJoin, examine, select_safe
 from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict, is_safe
+from datahub_hyperjoin.joins.semantic_layers import LeftOut, SafeJoin, examine, select_safe
 from datahub_hyperjoin.tables import ColumnId, TableId
 from lakes.chains import changed
 

@@ -1,8 +1,9 @@
 """Test that exported tables, joins and roles have distinct and stable names."""
 
 from datahub_hyperjoin.export import DeclaredColumns
-from datahub_hyperjoin.export.schema import JoinSchema, build_schema, select_safe
+from datahub_hyperjoin.export.schema import JoinSchema, build_schema
 from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins.semantic_layers import select_safe
 from datahub_hyperjoin.tables import ColumnId, TableId
 from lakes.chains import changed
 
