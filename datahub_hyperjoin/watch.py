@@ -14,7 +14,7 @@ from datahub.metadata.schema_classes import AssertionResultTypeClass
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.written_state import WrittenState
-from datahub_hyperjoin.emit.config import EmitConfig, Watch
+from datahub_hyperjoin.emit.config import EmitConfig, JoinChoice
 from datahub_hyperjoin.emit.watched_joins import (
     Watched,
     assertion_of,
@@ -63,7 +63,7 @@ class Watching:
         with self.report.stage("Checking watched joins"):
             return self._check(mode, findings)
 
-    def _check(self, mode: Watch, findings: Findings | None) -> tuple[Watched, ...]:
+    def _check(self, mode: JoinChoice, findings: Findings | None) -> tuple[Watched, ...]:
         known = self._known(mode)
         kept = [each.join for each in known.values() if each.wanted]
         found = self._by_urn(filter(is_watchable, findings.all_joins if findings else ()))
@@ -81,7 +81,7 @@ class Watching:
         ]
         return self._with_sql([each for each in watched if each], found, profiles)
 
-    def _known(self, mode: Watch) -> dict[str, Watched]:
+    def _known(self, mode: JoinChoice) -> dict[str, Watched]:
         if not self.graph:
             return {}
         catalog, urns = self.catalog, candidates(self.catalog, self.written)

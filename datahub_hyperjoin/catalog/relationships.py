@@ -160,7 +160,8 @@ def read_relationship(
         recorded=recorded,
         join=from_aspect(properties) if pairs else None,
         removed=removed,
-        removed_by_us=removed and is_withdrawal(run, properties.customProperties, hiders),
+        removed_by_us=removed
+        and is_withdrawal(run, properties.customProperties.get(WITHDRAWN_BY), hiders),
         tags=frozenset(tag.tag for tag in assigned),
         owners=tuple(owner.owner for owner in ownership.owners) if ownership else (),
         attributed={tag.tag: tag.attribution for tag in assigned if tag.attribution},
@@ -184,10 +185,10 @@ def changed_by_people(aspects: Aspects, kind: type[_Aspect]) -> int:
     return (stamp.lastObserved or 0) if stamp and is_outside_runs(stamp) else 0
 
 
-def is_withdrawal(run: str | None, properties: Mapping[str, str], hiders: Collection[str]) -> bool:
+def is_withdrawal(run: str | None, noted: str | None, hiders: Collection[str]) -> bool:
     """Return whether a run of this source, not a person, hid an entity."""
-    # The entity itself names the run that withdrew it, because checkpoints may be lost.
-    return run is not None and (run == properties.get(WITHDRAWN_BY) or run in hiders)
+    # The entity itself notes the run that withdrew it, because checkpoints may be lost.
+    return run is not None and (run == noted or run in hiders)
 
 
 def _read_pairs(

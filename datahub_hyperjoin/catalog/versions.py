@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.decorators import SourceCapability, SupportStatus
@@ -13,16 +13,27 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
     StatefulIngestionConfigBase,
     StatefulIngestionSourceBase,
 )
-from datahub.metadata.schema_classes import ASPECT_NAME_MAP
+from datahub.metadata.schema_classes import ASPECT_NAME_MAP, StatusClass
 from datahub.utilities import partition_executor
 
-from datahub_hyperjoin.metadata.urns import AI_CONTEXT
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT, SEMANTIC_MODEL
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
 SUPPORT: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.TESTING  # type: ignore[attr-defined]
 
 # Release 1.5.0.1 has no capability of glossary terms; they are the next thing to tags.
 TERMS: SourceCapability = getattr(SourceCapability, "GLOSSARY_TERMS", SourceCapability.TAGS)
+
+SINCE_1_7 = frozenset({AI_CONTEXT, SEMANTIC_MODEL})
+"""The aspects that clients and servers have since release 1.7."""
+
+if TYPE_CHECKING:
+    from datahub.metadata.schema_classes import SemanticModelInfoClass
+
+    SemanticModelInfo = SemanticModelInfoClass
+else:
+    # Runs with older clients neither read nor write semantic models.
+    SemanticModelInfo = ASPECT_NAME_MAP.get(SEMANTIC_MODEL, StatusClass)
 
 
 def can_scroll(graph: DataHubGraph) -> bool:
@@ -37,10 +48,10 @@ def read_registry(graph: DataHubGraph) -> Mapping[str, set[str]] | None:
     return specifications.entity_aspects if specifications else None
 
 
-def knows_contexts(graph: DataHubGraph) -> bool:
-    """Return whether client and server support the aspect `aiContext`, since release 1.7."""
-    # A client without it cannot tell whose instructions a column has.
-    return AI_CONTEXT in ASPECT_NAME_MAP and graph.server_config.is_version_at_least(1, 7, 0)
+def knows(graph: DataHubGraph, aspect: str) -> bool:
+    """Return whether client and server support an aspect of `SINCE_1_7`."""
+    # A client without it cannot tell what somebody else wrote there.
+    return aspect in ASPECT_NAME_MAP and graph.server_config.is_version_at_least(1, 7, 0)
 
 
 def instructions_in(aspect: object) -> str:

@@ -36,7 +36,7 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.entities import batches, by_type
-from datahub_hyperjoin.catalog.versions import instructions_in
+from datahub_hyperjoin.catalog.versions import SemanticModelInfo, instructions_in
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.lineage import drop_foreign, is_patchable
 from datahub_hyperjoin.emit.patches import (
@@ -154,7 +154,7 @@ _CHUNK = 500
 _Target = tuple[str, str]
 """An entity's URN and the name of one of its aspects."""
 
-_DATED = (QueryPropertiesClass, DocumentInfoClass)
+_DATED = (QueryPropertiesClass, DocumentInfoClass, SemanticModelInfo)
 _REVISITED = (StatusClass.ASPECT_NAME, UpstreamLineageClass.ASPECT_NAME)
 
 
@@ -274,7 +274,7 @@ class _ServerSnapshot:
         if not self._record_if_changed(target, written, unchanged=same):
             return None
         if isinstance(aspect, _DATED) and isinstance(present, _DATED):
-            # A query or document that changes keeps the time of its creation.
+            # A query, document or semantic model that changes keeps the time of its creation.
             aspect.created = present.created
         return unit
 

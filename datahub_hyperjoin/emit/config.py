@@ -57,25 +57,25 @@ def _read_form(written: object) -> object:
     return LineageForm.DASHED if switch else False
 
 
-class Watch(str, Enum):
-    """The references whose rows are watched."""
+class JoinChoice(str, Enum):
+    """The joins that a kind of metadata takes."""
 
     ACCEPTED = "accepted"
-    """References that people accepted."""
+    """Joins that people accepted."""
     DECLARED = "declared"
     """Also those that a foreign key, or a relationship of somebody else, declares."""
     SAFE = "safe"
     """Also those that are safe for agents and exports without a decision."""
 
 
-_SCHEMA_OF_WATCH = {"enum": [False, *(each.value for each in Watch)]}
+_SCHEMA_OF_CHOICE = {"enum": [False, *(each.value for each in JoinChoice)]}
 
 
-def _read_watch(written: object) -> object:
-    """Convert the recipe's value of `watch` to `Watch`, or to `False`."""
-    names = [each.value for each in Watch]
+def _read_choice(written: object) -> object:
+    """Convert a recipe's choice of joins to `JoinChoice`, or to `False`."""
+    names = [each.value for each in JoinChoice]
     if isinstance(written, str) and written in names:
-        return Watch(written)
+        return JoinChoice(written)
     if _read_switch(written) is not False:
         message = "Write `false`, `accepted`, `declared` or `safe`"
         raise ValueError(message)
@@ -88,6 +88,11 @@ def _read_switch(written: object) -> bool | None:
         return TypeAdapter(bool).validate_python(written)
     except ValidationError:
         return None
+
+
+_Choice = Annotated[
+    Literal[False] | JoinChoice, BeforeValidator(_read_choice), WithJsonSchema(_SCHEMA_OF_CHOICE)
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,9 +162,14 @@ class EmitConfig:
     shows the joins of each dataset in the dataset's Preview tab, unless somebody else already uses
     the tab."""
 
-    watch: Annotated[
-        Literal[False] | Watch, BeforeValidator(_read_watch), WithJsonSchema(_SCHEMA_OF_WATCH)
-    ] = False
+    semantic_models: _Choice = False
+    """The joins that are written as `semanticModel`s, one for each schema or folder, for tools and
+    agents that read DataHub's semantic layer. All of them are safe, too: a semantic layer joins
+    by itself. `accepted` takes those that people accepted, `declared` also those that the catalog
+    declares, and `safe` also those that nobody has decided about. A semantic model counts as
+    downstream of its tables. DataHub has the entity since release 1.7."""
+
+    watch: _Choice = False
     """The references that are watched: each becomes an assertion of the referring dataset, which
     fails once too few rows find their row in the other table. `accepted` watches those that people
     accepted, `declared` also those that the catalog declares, and `safe` also the safe ones that

@@ -144,8 +144,8 @@ def _judge(
         if is_edited and layer.outlives_edits:
             edited_terms.add(urn)
         if removed:
-            custom = info.customProperties if isinstance(info, layer.info) else {}
-            ours = is_withdrawal(run, custom or {}, hiders)
+            noted = layer.withdrawn_by(info) if isinstance(info, layer.info) else None
+            ours = is_withdrawal(run, noted, hiders)
             (hidden_by_us if ours else changed_by_people).add(urn)
         elif is_edited and not layer.outlives_edits:
             changed_by_people.add(urn)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from datahub.configuration.common import OperationalError
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
@@ -26,11 +26,13 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.urn import guess_entity_type
 from requests import RequestException
 
+from datahub_hyperjoin.catalog.versions import SemanticModelInfo
 from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.client_errors import explain
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.metadata.relationships import MODEL_VERSION, WITHDRAWN_BY
 from datahub_hyperjoin.metadata.urns import AUTHOR
 from datahub_hyperjoin.progress import Count
 
@@ -43,6 +45,7 @@ Info = (
     | QueryPropertiesClass
     | DocumentInfoClass
     | GlossaryTermInfoClass
+    | SemanticModelInfo
 )
 """The aspect without which people do not see an entity that this source created."""
 
@@ -135,6 +138,11 @@ class Layer(ABC):
         """Yield the changes that remove what this run no longer writes."""
 
 
+def _notes(info: Any) -> dict[str, str]:  # noqa: ANN401 - most classes have the field
+    notes: dict[str, str] = info.customProperties
+    return notes
+
+
 class OwnEntities(Layer):
     """A layer of entities that this source creates, rather than of parts of others' entities."""
 
@@ -160,6 +168,18 @@ class OwnEntities(Layer):
         # An editor other than ingestion is a person.
         stamped = getattr(info, "lastModified", None)
         return stamped is not None and stamped.actor != AUTHOR
+
+    def is_own(self, urn: str, info: Info, namespace: str) -> bool:
+        """Return whether this source created an entity."""
+        return MODEL_VERSION in _notes(info)
+
+    def withdrawn_by(self, info: Info) -> str | None:
+        """Return the ID of the run that hid an entity, as it notes there; None if none does."""
+        return _notes(info).get(WITHDRAWN_BY)
+
+    def note_withdrawal(self, info: Info, run_id: str) -> None:
+        """Note in an entity that a run hides it."""
+        _notes(info)[WITHDRAWN_BY] = run_id
 
     def put(
         self, run: Writing, urn: str, units: Iterable[MetadataWorkUnit]

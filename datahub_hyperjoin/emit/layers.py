@@ -13,7 +13,7 @@ from datahub.metadata.urns import (
 )
 from requests import HTTPError, RequestException
 
-from datahub_hyperjoin.catalog.versions import knows_contexts, read_registry
+from datahub_hyperjoin.catalog.versions import SINCE_1_7, knows, read_registry
 from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.client_errors import is_unknown_entity
 from datahub_hyperjoin.emit.assertions import Assertions
@@ -26,8 +26,8 @@ from datahub_hyperjoin.emit.lineage import JoinLineage
 from datahub_hyperjoin.emit.properties import Properties
 from datahub_hyperjoin.emit.queries import Queries
 from datahub_hyperjoin.emit.relationships import Relationships
+from datahub_hyperjoin.emit.semantic_models import SemanticModels
 from datahub_hyperjoin.emit.terms import Terms
-from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 from datahub_hyperjoin.progress import Warn
 
 LAYERS: tuple[Layer, ...] = (
@@ -40,6 +40,7 @@ LAYERS: tuple[Layer, ...] = (
     JoinLineage(),  # its edges name the queries that were written
     Embeds(),
     Assertions(),
+    SemanticModels(),
 )
 
 OWN_ENTITIES = {layer.entity: layer for layer in LAYERS if isinstance(layer, OwnEntities)}
@@ -110,8 +111,9 @@ def _look_up(
 def _ask(graph: DataHubGraph, needs: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     # Without a registry only missing entity types can be found: the server names them in an error.
     for entity, aspects in needs.items():
-        if AI_CONTEXT in aspects and not knows_contexts(graph):
-            yield f"the aspect {AI_CONTEXT} of {entity}"
+        for aspect in SINCE_1_7.intersection(aspects):
+            if not knows(graph, aspect):
+                yield f"the aspect {aspect} of {entity}"
         if entity in _EXAMPLES and not _knows(graph, entity, aspects):
             yield f"the entity type {entity}"
 

@@ -29,7 +29,6 @@ from datahub_hyperjoin.emit.changes import find_changes
 from datahub_hyperjoin.emit.layer import unit_of
 from datahub_hyperjoin.emit.layers import OWN_ENTITIES
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
-from datahub_hyperjoin.metadata.relationships import WITHDRAWN_BY
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)
@@ -67,10 +66,10 @@ def _marks(
         urns = grouped.get(entity)
         found = graph.get_entities(entity, urns, names) if urns else {}
         for urn, aspects in found.items():
-            properties = aspect_of(aspects, layer.info)
-            if properties and not is_removed(aspects):
-                properties.customProperties[WITHDRAWN_BY] = run_id
-                yield unit_of(urn, properties)
+            info = aspect_of(aspects, layer.info)
+            if info and not is_removed(aspects):
+                layer.note_withdrawal(info, run_id)
+                yield unit_of(urn, info)
 
 
 class ReadBack(Committable):

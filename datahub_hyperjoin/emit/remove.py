@@ -26,9 +26,8 @@ from datahub_hyperjoin.catalog.entities import (
 from datahub_hyperjoin.catalog.relationships import is_copied
 from datahub_hyperjoin.emit.layers import OWN_ENTITIES
 from datahub_hyperjoin.emit.relationships import OUR_TAGS
-from datahub_hyperjoin.emit.terms import is_own_term, node_urn
+from datahub_hyperjoin.emit.terms import node_urn
 from datahub_hyperjoin.errors import UnknownEntityTypeError
-from datahub_hyperjoin.metadata.relationships import MODEL_VERSION
 from datahub_hyperjoin.metadata.urns import (
     DECIDING_PROPERTIES,
     DECIDING_TAGS,
@@ -87,10 +86,10 @@ def _scroll_own(graph: DataHubGraph, entity: str, namespace: str) -> Iterator[tu
     try:
         for urn, aspects in scroll(graph, entity, names, removed=True):
             info, stamp = aspects.get(layer.info.ASPECT_NAME, (None, None))
-            marks = getattr(info, "customProperties", None) or {}
-            is_own = MODEL_VERSION in marks or is_own_term(urn, namespace)
-            if isinstance(info, layer.info) and is_own and not layer.is_edited(info, stamp):
-                yield urn, aspects
+            if isinstance(info, layer.info):
+                is_own = layer.is_own(urn, info, namespace)
+                if is_own and not layer.is_edited(info, stamp):
+                    yield urn, aspects
     except UnknownEntityTypeError:
         return
 

@@ -241,6 +241,10 @@ class Terms(OwnEntities):
         return stamp is not None and is_outside_runs(stamp)
 
     @override
+    def is_own(self, urn: str, info: Info, namespace: str) -> bool:
+        return is_own_term(urn, namespace)
+
+    @override
     def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
         publication, existing, written = run.publication, run.existing, run.written
         namespace, titles = run.config.namespace, publication.titles

@@ -37,7 +37,7 @@ from datahub_hyperjoin.catalog.relationships import report_skipped
 from datahub_hyperjoin.catalog.written_state import WrittenState
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.cell_parts import CellParts
-from datahub_hyperjoin.emit.config import Watch
+from datahub_hyperjoin.emit.config import JoinChoice
 from datahub_hyperjoin.joins import (
     Join,
     Role,
@@ -205,15 +205,15 @@ def is_watchable(join: Join) -> bool:
     return join.referring is not None and measured and not in_parts
 
 
-def is_wanted(join: Join, watch: Watch, *, watched: bool = False) -> bool:
+def is_wanted(join: Join, watch: JoinChoice, *, watched: bool = False) -> bool:
     """Return whether a reference is watched; `watched` says whether it was before."""
     confirmed = join.catalog.is_confirmed
     match watch:
-        case Watch.ACCEPTED:
+        case JoinChoice.ACCEPTED:
             return join.verdict is Verdict.ACCEPTED
-        case Watch.DECLARED:
+        case JoinChoice.DECLARED:
             return confirmed
-        case Watch.SAFE:
+        case JoinChoice.SAFE:
             # A join that breaks is no longer safe, which is the news to tell.
             before = watched and join.verdict is not Verdict.REJECTED
             return confirmed or before or is_safe(join)

@@ -26,8 +26,12 @@ run comes back to a URN only after all others. They take some 300 bytes each."""
 AUTHOR = "urn:li:corpuser:_ingestion"
 """The user that DataHub's own sources write as; DataHub's pages do not show it as an author."""
 
-AI_CONTEXT = "aiContext"
-"""Name of the aspect that holds instructions for AI agents; older clients have no class for it."""
+AI_CONTEXT, SEMANTIC_MODEL = "aiContext", "semanticModelInfo"
+"""Names of the aspects that hold instructions for AI agents, and the joins of a semantic model;
+older clients have no classes for them."""
+
+OWN_MODELS = "urn:li:semanticModel:(urn:li:dataPlatform:hyperjoin,"
+"""What the URNs of this source's semantic models begin with."""
 
 JOIN_OVERVIEW = "urn:li:document:hyperjoin-overview"
 """URN of the document that leads to the documents of all datasets."""
@@ -59,6 +63,13 @@ def _encoded() -> dict[str, str]:
     from datahub.utilities.urn_encoder import RESERVED_CHARS, UrnEncoder  # noqa: PLC0415 (as above)
 
     return {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
+
+
+def _encode(part: str) -> str:
+    """Encode the characters of a text that may not be in one part of a URN."""
+    from datahub.utilities.urn_encoder import UrnEncoder  # noqa: PLC0415 (as above)
+
+    return str(UrnEncoder.encode_string(part))
 
 
 def _decode(part: str) -> str:
@@ -169,6 +180,17 @@ def assertion_urn(relationship: str) -> str:
 def incident_urn(assertion: str) -> str:
     """Return the URN of the incident that a broken watched join raises."""
     return _urns().IncidentUrn(_guid({"broken join": assertion})).urn()
+
+
+def semantic_model_urn(table: TableId) -> str:
+    """Return the URN of the semantic model with the joins of the tables in a table's schema.
+
+    >>> semantic_model_urn(TableId("postgres", "shop.public.orders"))
+    'urn:li:semanticModel:(urn:li:dataPlatform:hyperjoin,postgres.PROD,shop.public)'
+    """
+    # Its platform is this package, so that no other source writes it.
+    parts = (f"{table.platform}.{table.env}", table.parent or table.platform)
+    return f"{OWN_MODELS}{','.join(map(_encode, parts))})"
 
 
 def document_urn(table: TableId) -> str:

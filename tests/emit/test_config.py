@@ -2,7 +2,7 @@
 
 import pytest
 
-from datahub_hyperjoin.emit.config import EmitConfig, LineageForm, Watch
+from datahub_hyperjoin.emit.config import EmitConfig, JoinChoice, LineageForm
 from datahub_hyperjoin.recipe import HyperJoinConfig
 
 
@@ -70,7 +70,7 @@ def test_what_no_reader_may_see_is_no_address(address: str) -> None:
 
 @pytest.mark.parametrize("written", ["accepted", "declared", "safe"])
 def test_references_are_watched_by_their_kind(written: str) -> None:
-    assert parse(watch=written).watch == Watch(written)
+    assert parse(watch=written).watch == JoinChoice(written)
     assert parse(watch="off").watch is parse().watch is False
 
 

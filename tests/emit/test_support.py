@@ -1,15 +1,18 @@
+from dataclasses import replace
+
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
+from datahub_hyperjoin.emit.config import EmitConfig, JoinChoice, LineageForm
 from datahub_hyperjoin.emit.layers import find_unsupported
-from datahub_hyperjoin.metadata.urns import AI_CONTEXT
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT, SEMANTIC_MODEL
 from gms import Gms
 from gms.double import Version
 
 VERSIONS: tuple[Version, ...] = ("1.5.0", "1.6.0", "1.7.0")
 
 ALL = EmitConfig(queries=True, documents=True, lineage=LineageForm.DASHED)
+NOTHING = EmitConfig(relationships=False, properties=False)
 ENTITIES = {
     "erModelRelationship": {"relationships": "the entity type erModelRelationship"},
     "structuredProperty": {
@@ -85,14 +88,17 @@ def test_a_registry_that_cannot_be_read_is_replaced_by_questions() -> None:
 @pytest.mark.parametrize(("version", "client", "missing"), [
     ("1.7.0", True, False), ("1.6.0", True, True), ("1.7.0", False, True),
 ])  # fmt: skip
-def test_without_a_registry_versions_tell_whether_columns_have_instructions(
+def test_without_a_registry_versions_tell_what_came_with_1_7(
     monkeypatch: pytest.MonkeyPatch, version: Version, *, client: bool, missing: bool
 ) -> None:
-    known = {AI_CONTEXT: object()} if client else {}
+    known = {AI_CONTEXT: object(), SEMANTIC_MODEL: object()} if client else {}
     monkeypatch.setattr("datahub_hyperjoin.catalog.versions.ASPECT_NAME_MAP", known)
-    config = EmitConfig(relationships=False, properties=False, ai_context=True)
+    config = replace(NOTHING, ai_context=True, semantic_models=JoinChoice.ACCEPTED)
     with Gms(version) as gms:
         gms.fail("specifications", status=404, times=99)
         found = find_unsupported(gms.graph(), config)
-    needed = {"ai_context": "the aspect aiContext of schemaField"}
+    needed = {
+        "ai_context": "the aspect aiContext of schemaField",
+        "semantic_models": "the aspect semanticModelInfo of semanticModel",
+    }
     assert found == (needed if missing else {})
