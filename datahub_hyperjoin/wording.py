@@ -77,8 +77,22 @@ def day_of(milliseconds: int) -> str:
     >>> day_of(1_759_651_200_000), day_of(0)
     ('2025-10-05', '')
     """
+    return _moment(milliseconds)[:10]
+
+
+def minute_of(milliseconds: int) -> str:
+    """Return the day and minute of a time since 1970, in UTC; empty if it is unknown or no time.
+
+    >>> minute_of(1_759_651_200_000), minute_of(0)
+    ('2025-10-05 at 08:00 UTC', '')
+    """
+    day, _, time = _moment(milliseconds).partition("T")
+    return f"{day} at {time[:5]} UTC" if day else ""
+
+
+def _moment(milliseconds: int) -> str:
     try:
         moment = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
     except (OverflowError, ValueError, OSError):
         return ""
-    return moment.date().isoformat() if milliseconds else ""
+    return moment.isoformat() if milliseconds else ""

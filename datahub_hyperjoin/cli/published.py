@@ -194,7 +194,7 @@ def list_joins(  # noqa: PLR0913 - one for each option
         if (every or join.open)
         and join.strength >= min_score
         and (column is None or plain_path(column) in join.paths_in(join.left.table))
-        and not ((undecided or accepted) and (join.verdict or join.is_written))
+        and (join.is_undecided or not (undecided or accepted))
         and (accepted is None or accepted[1](join))
     ]
     if output_format == "json":

@@ -88,12 +88,13 @@ def undo(graph: "DataHubGraph", urn: str) -> tuple[Verdict, ...]:
     return join.verdicts
 
 
-def last_decider(graph: "DataHubGraph", urn: str) -> str:
-    """Return the URN of the user who last changed the decision about a join."""
+def last_decision(graph: "DataHubGraph", urn: str) -> tuple[str, int]:
+    """Return who last changed the decision about a join, and when, in milliseconds since 1970."""
     # It is the user who last wrote the join's tags, which hold the decision.
     with requesting(graph, "tags"):
         aspects = graph.get_entity_raw(urn, ["globalTags"])["aspects"]
-        return str(aspects.get("globalTags", {}).get("created", {}).get("actor", ""))
+        stamp = aspects.get("globalTags", {}).get("created", {})
+        return str(stamp.get("actor", "")), int(stamp.get("time", 0))
 
 
 def _find(graph: "DataHubGraph", urn: str) -> Published:

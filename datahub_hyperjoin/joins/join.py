@@ -369,6 +369,16 @@ class Join:
         return not self.is_hidden and self.verdict is not Verdict.REJECTED
 
     @property
+    def is_listed(self) -> bool:
+        """Whether people can decide about the join: not if a run withdrew it."""
+        return self.open or self.verdict is Verdict.REJECTED
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a run suggests the join, and nobody has decided about it."""
+        return self.verdict is None and not self.is_written
+
+    @property
     def condition(self) -> str:
         """The join condition, written as in SQL: `orders.customer = customers.id`."""
         return " and ".join(f"{left} = {right}" for left, right in self.pairs)

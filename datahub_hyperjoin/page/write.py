@@ -35,6 +35,9 @@ class ServedPage:
     verdicts: tuple[str, ...]
     """Decision about each join, `accepted` or `rejected`; empty if nobody has decided."""
 
+    queue: str = ""
+    """What the address of the queue has behind its path: the filter for a dataset, if any."""
+
     focus: int = -1
     """Index of the table that the page is about; -1 if it is about all."""
 

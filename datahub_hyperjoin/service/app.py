@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from threading import Lock
@@ -28,7 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from datahub_hyperjoin.client_errors import is_sendable
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import accept, find_join, reject, undo
-from datahub_hyperjoin.graphql.decide import last_decider
+from datahub_hyperjoin.graphql.decide import last_decision
 from datahub_hyperjoin.graphql.errors import (
     AmbiguousColumnError,
     DeniedError,
@@ -48,8 +49,11 @@ from datahub_hyperjoin.joins.describe import (
 from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.joins.paths import Step, walk
 from datahub_hyperjoin.service.address import Address
+from datahub_hyperjoin.service.errors import NamelessPageError, QueueFilterError
 from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
+from datahub_hyperjoin.service.queue import render_queue
 from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
+from datahub_hyperjoin.wording import minute_of
 
 CSRF_HEADER = "X-CSRF-Token"
 """The header in which a page repeats the secret of its session."""
@@ -195,11 +199,7 @@ _FOREIGN = "another web site sent this request. Use the page of the service itse
 _NOT_ACCEPTED = "DataHub does not accept this token. Create a new one in its settings"
 _ENDED = "your session has ended. Sign in"
 _UNDONE = "undone"
-_DECIDE: Mapping[str, Callable[[DataHubGraph, str], tuple[Verdict, ...] | None]] = {
-    Verdict.ACCEPTED.value: accept,
-    Verdict.REJECTED.value: reject,
-    _UNDONE: undo,
-}
+_DECIDE = {Verdict.ACCEPTED.value: accept, Verdict.REJECTED.value: reject}
 
 
 def create_service(
@@ -207,9 +207,10 @@ def create_service(
 ) -> Starlette:
     """Create the web application that shows joins and stores decisions.
 
-    `/` shows all joins, and `/dataset?urn=URN` those of a dataset. The application reads and
-    decides for each person with this person's rights alone: with a token of DataHub that the person
-    enters, or, if it shares the sessions of DataHub's pages, with the cookies of those pages.
+    `/` shows all joins, `/dataset?urn=URN` those of a dataset, and `/queue` those to decide about.
+    The application reads and decides for each person with this person's rights alone: with a token
+    of DataHub that the person enters, or, if it shares the sessions of DataHub's pages, with the
+    cookies of those pages.
     """
     return _Service(connect, address, shared_with).create_app(frames)
 
@@ -219,7 +220,7 @@ class _Service:
         self._connect, self._address = connect, address
         self._sessions, self._datahub = Sessions(), shared_with
         self._shared = SharedSessions(connect, self._sessions) if shared_with else None
-        self._deciding, self._deciders = Lock(), dict[str, str]()
+        self._deciding, self._decisions = Lock(), dict[str, tuple[str, int]]()
         # A browser takes a cookie with this prefix only from the host itself and over TLS.
         self._cookie = f"{'__Host-' if address.is_encrypted else ''}hyperjoin"
 
@@ -237,6 +238,7 @@ class _Service:
             routes=[
                 Route("/", self._show),
                 Route("/dataset", self._show),
+                Route("/queue", self._show),
                 Route("/path", self._find_path),
                 Route("/decide", self._decide, methods=["POST"]),
                 *([] if self._shared else own_sign_in),
@@ -258,20 +260,27 @@ class _Service:
         return self._sessions.find(request.cookies.get(self._cookie, ""))
 
     def _show(self, request: Request) -> Response:
-        """Show the joins of one dataset or of all datasets, or the sign-in page."""
-        nonce, dataset = request.state.nonce, request.query_params.get("urn", "")
+        """Show the queue, the joins of one dataset or of all datasets, or the sign-in page."""
+        nonce = request.state.nonce
         try:
             session = self._session(request)
             if session is None:
                 page = render_sign_in(nonce=nonce, datahub=self._datahub)
                 return HTMLResponse(page, status_code=401)
-            if request.url.path != "/" and not dataset:
-                message = "the address names no dataset. Add its URN, as in /dataset?urn=URN"
-                return HTMLResponse(render_error(message, nonce=nonce), status_code=404)
-            page = render_joins(session, nonce=nonce, dataset=dataset, signs_out=not self._shared)
-            return HTMLResponse(page)
+            return HTMLResponse(self._render(session, request))
         except HyperJoinError as error:
             return HTMLResponse(render_error(str(error), nonce=nonce), status_code=_status(error))
+
+    def _render(self, session: PersonalSession, request: Request) -> str:
+        asked, nonce, signs_out = request.query_params, request.state.nonce, not self._shared
+        match request.url.path:
+            case "/queue":
+                return render_queue(session, asked, nonce=nonce, signs_out=signs_out)
+            case "/dataset" if not asked.get("urn"):
+                raise NamelessPageError.of_dataset()
+            case _:
+                dataset = asked.get("urn", "")
+                return render_joins(session, nonce=nonce, dataset=dataset, signs_out=signs_out)
 
     def _find_path(self, request: Request) -> Response:
         """Describe the best path of joins between two datasets, as JSON for the page."""
@@ -323,7 +332,7 @@ class _Service:
         session = await run_in_threadpool(self._check, request)
         asked = await read_texts(request)
         decision, join = asked.get("decision", ""), asked.get("join", "")
-        if decision not in _DECIDE or not join.startswith(_RELATIONSHIP):
+        if decision not in {*_DECIDE, _UNDONE} or not join.startswith(_RELATIONSHIP):
             raise _RefusedError(400, "the request names no join or decision")
         return await run_in_threadpool(self._store, session, asked)
 
@@ -334,15 +343,30 @@ class _Service:
         with self._deciding:
             verdict = find_join(session.graph, join).verdict
             current = verdict.value if verdict else ""
-            if current not in {asked.get("seen", session.shown.get(join, "")), wanted}:
+            if current != asked.get("seen", session.shown.get(join, "")):
                 session.shown[join] = current
-                who = last_decider(session.graph, join) or self._deciders.get(join, "")
-                return _refuse_stale(current, who.rpartition(":")[2])
-            undone = _DECIDE[decision](session.graph, join)
-            self._deciders[join] = session.person
+                return self._tell_first(session, join, current, wanted)
+            was = _carry_out(session.graph, asked)
+            self._decisions[join] = session.person, time.time_ns() // 1_000_000
             session.shown[join] = wanted
-        was = {} if undone is None else {"was": undone}
         return JSONResponse({"decision": decision, **was})
+
+    def _tell_first(
+        self, session: PersonalSession, join: str, current: str, wanted: str
+    ) -> Response:
+        """Say what somebody else decided since the page was loaded, who and when."""
+        who, when = last_decision(session.graph, join)
+        if not who:
+            who, when = self._decisions.get(join, ("", 0))
+        did = f"{current} this join" if current else "undid the decision about this join"
+        told = " on ".join(filter(None, [did, minute_of(when)]))
+        name = who.rpartition(":")[2]
+        first = f"{name or 'somebody'} {told}, since this page was loaded"
+        answer = {"by": name, "when": when, "decision": current or _UNDONE}
+        if current == wanted:
+            return JSONResponse({**answer, "note": first})
+        advice = "Your decision was not stored. Decide again if it should replace that"
+        return JSONResponse({**answer, "error": f"{first}. {advice}"}, status_code=409)
 
     def _check_origin(self, request: Request) -> None:
         """Refuse a request that none of the service's own pages sent."""
@@ -365,12 +389,13 @@ class _RefusedError(HTTPException):
     """A request that the service does not answer."""
 
 
-def _refuse_stale(current: str, who: str) -> Response:
-    """Refuse a decision, and say what somebody else decided since the page was loaded."""
-    did = f"{current} this join" if current else "undid the decision about this join"
-    reason = f"{who or 'somebody'} {did} since this page was loaded, and your decision was not "
-    answer = {"error": f"{reason}stored. Decide again if it should replace that", "by": who}
-    return JSONResponse({**answer, "decision": current or _UNDONE}, status_code=409)
+def _carry_out(graph: DataHubGraph, asked: Mapping[str, str]) -> Mapping[str, object]:
+    """Store a decision, and return what it undid, if it is to undo."""
+    decision, join = asked["decision"], asked["join"]
+    if decision == _UNDONE:
+        return {"was": undo(graph, join)}
+    _DECIDE[decision](graph, join, why=asked.get("why", "").strip())
+    return {}
 
 
 def _fail(_: Request, error: Exception) -> Response:
@@ -390,7 +415,9 @@ def _status(error: Exception) -> int:
             return error.status_code
         case DeniedError() | NoServerError():
             return 403
-        case UnknownNameError() | AmbiguousColumnError() | NoPathError():
+        case QueueFilterError():
+            return 400
+        case NamelessPageError() | UnknownNameError() | AmbiguousColumnError() | NoPathError():
             return 404
         case _:
             return 502

@@ -3,10 +3,12 @@
 HyperJoinError
 ├─ MissingServiceError    the packages for the service are not installed
 ├─ ExposedServiceError    others could listen to the service, or it has no name
-└─ SharedSignInError      the service cannot share the sign-in of DataHub's pages
+├─ SharedSignInError      the service cannot share the sign-in of DataHub's pages
+├─ NamelessPageError      the address of a page lacks the dataset that the page is about
+└─ QueueFilterError       the address of the queue has a filter that it cannot have
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from typing_extensions import Self
 
@@ -63,3 +65,19 @@ class SharedSignInError(HyperJoinError, ValueError):
             f"`--frontend-url {url}` is not the address of DataHub's frontend: {reason}. Write the "
             "address at which this machine reaches it, as in `http://datahub-frontend-react:9002`"
         )
+
+
+class NamelessPageError(HyperJoinError, LookupError):
+    """The address of a page does not say what the page is about."""
+
+    @classmethod
+    def of_dataset(cls) -> Self:
+        return cls("the address names no dataset. Add its URN, as in /dataset?urn=URN")
+
+
+class QueueFilterError(HyperJoinError, ValueError):
+    """A filter in the address of the queue has a value that it cannot have."""
+
+    @classmethod
+    def of_value(cls, name: str, value: str, known: Iterable[str]) -> Self:
+        return cls(f"the filter {name!r} cannot be {value!r}. It can be {' or '.join(known)}")

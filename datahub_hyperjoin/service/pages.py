@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from urllib.parse import urlencode
 
 from datahub.ingestion.graph.client import DataHubGraph
 
@@ -11,7 +12,7 @@ from datahub_hyperjoin.graphql.read import (
     read_dataset_summaries,
     statements_of_joins,
 )
-from datahub_hyperjoin.joins import Join, Role, Statement, Verdict
+from datahub_hyperjoin.joins import Join, Role, Statement
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.page.contents import MOST_JOINS, UNKNOWN, Contents, ShownJoin, collect
 from datahub_hyperjoin.page.write import ServedPage, render_page, render_template
@@ -63,11 +64,6 @@ def list_tables(joins: Sequence[Join], about: TableId | None) -> list[TableId]:
     return sorted(ends | ({about} if about else set()))
 
 
-def is_listed(join: Join) -> bool:
-    """Return whether the page lists a join: not if a run withdrew it, which nobody can change."""
-    return join.open or join.verdict is Verdict.REJECTED
-
-
 def render_joins(
     session: PersonalSession, *, nonce: str, dataset: str = "", signs_out: bool = True
 ) -> str:
@@ -94,6 +90,7 @@ def render_joins(
         counts={
             "tables": len(tables),
             "joins": sum(join.open for join in joins),
+            "undecided": sum(join.open and join.is_undecided for join in joins),
             "references": sum(join.open and join.known_role is Role.REFERENCE for join in joins),
         },
         served=ServedPage(
@@ -102,6 +99,7 @@ def render_joins(
             person=session.person.rpartition(":")[2],
             urns=tuple(shown),
             verdicts=tuple(shown.values()),
+            queue=f"?{urlencode({'table': dataset_urn(about)})}" if about else "",
             focus=focus,
             signs_out=signs_out,
         ),
@@ -114,7 +112,7 @@ def _read(graph: DataHubGraph, about: TableId | None) -> list[Join]:
         found = joins_of_dataset(graph, dataset_urn(about), hidden=True)
     else:
         found = all_joins(graph, hidden=True)
-    return [join for join in found if is_listed(join)]
+    return [join for join in found if join.is_listed]
 
 
 def render_sign_in(*, nonce: str, datahub: str = "") -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from urllib.parse import quote
 
 import pytest
@@ -54,7 +55,7 @@ def test_the_page_of_a_dataset_shows_its_joins_with_their_evidence(
     assert "<h1>Joins of Orders</h1>" in page
     assert "Signed in as <b>ada</b>" in page
     assert re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page) == [
-        ("tables", "3"), ("joins", "2"), ("references", "1")
+        ("tables", "3"), ("joins", "2"), ("undecided", "2"), ("references", "1")
     ]  # fmt: skip
     data = browser.data(ORDERS)
     assert [table[1] for table in data["tables"]] == ["Customers", "Orders", "Regions"]
@@ -218,10 +219,11 @@ def test_a_decision_on_a_stale_page_is_refused(shop: Shop, browser: Browser, joi
     assert bob.decide(join, "rejected")[0] == 200
     status, answer = ada.decide(join, "accepted")
     assert (status, answer["by"], answer["decision"]) == (409, "bob", "rejected")
-    assert answer["error"] == (
-        "bob rejected this join since this page was loaded, and your decision was not stored. "
-        "Decide again if it should replace that"
+    assert re.sub(r"\d", "0", answer["error"]) == (
+        "bob rejected this join on 0000-00-00 at 00:00 UTC, since this page was loaded. Your "
+        "decision was not stored. Decide again if it should replace that"
     )
+    assert abs(answer["when"] / 1_000 - time.time()) < 600
     assert find_join(shop.graph, join).verdict is Verdict.REJECTED
     assert ada.decide(join, "accepted")[0] == 200  # Ada knows it now
     status, answer = bob.decide(join, "undone")
@@ -243,6 +245,19 @@ def test_a_page_that_says_what_it_shows_is_compared(
     assert [reject(""), reject("rejected"), reject("accepted")] == [409, 409, 200]
 
 
+def test_who_decided_the_same_before_is_told(shop: Shop, browser: Browser, join: str) -> None:
+    csrf = browser.data(name="served")["csrf"]
+    bob = Browser(shop)
+    assert bob.sign_in(BOB) == 204
+    assert bob.decide(join, "accepted")[0] == 200
+    asked = {"join": join, "decision": "accepted", "seen": "", "why": "another reason"}
+    headers = {"Origin": ORIGIN, "X-CSRF-Token": csrf}
+    answer = browser.client.post("/decide", json=asked, headers=headers)
+    assert answer.status_code == 200
+    assert answer.json()["note"].startswith("bob accepted this join on ")
+    assert find_join(shop.graph, join).description == ""
+
+
 def test_who_decided_elsewhere_is_told_as_datahub_knows_it(
     shop: Shop, browser: Browser, join: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +273,7 @@ def test_who_decided_elsewhere_is_told_as_datahub_knows_it(
     told["aspects"] = {}
     status, answer = browser.decide(join, "rejected")
     assert (status, answer["by"], answer["decision"]) == (409, "", "undone")
-    assert answer["error"].startswith("somebody undid the decision about this join since")
+    assert answer["error"].startswith("somebody undid the decision about this join, since")
 
 
 @pytest.mark.parametrize("token", ["žeton", "a\nb", "a\0b", "\ud800", "токен", "a\x7f"])

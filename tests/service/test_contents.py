@@ -6,7 +6,7 @@ from datahub_hyperjoin.graphql.read import DatasetSummary
 from datahub_hyperjoin.joins import UNVERIFIED, Cardinality, Join, Role, Statement, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page.contents import Contents
-from datahub_hyperjoin.service.pages import is_listed, list_catalog_contents
+from datahub_hyperjoin.service.pages import list_catalog_contents
 from lakes.chains import changed, made
 from lakes.shop import column, table
 
@@ -115,4 +115,4 @@ def test_a_form_and_further_columns_are_listed() -> None:
 def test_what_a_run_withdrew_is_not_listed(
     verdicts: tuple[Verdict, ...], *, removed: bool, listed: bool
 ) -> None:
-    assert is_listed(changed(REFERENCE, verdicts=verdicts, removed=removed)) is listed
+    assert changed(REFERENCE, verdicts=verdicts, removed=removed).is_listed is listed
