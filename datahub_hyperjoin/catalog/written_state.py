@@ -102,7 +102,7 @@ class WrittenState(CheckpointStateBase):
     datasets: list[str] = Field(default_factory=list)
     queries: list[str] = Field(default_factory=list)
     """URNs of queries that show a join, documents that say how to join a dataset, glossary terms,
-    and assertions of watched joins."""
+    assertions of watched joins, and semantic models."""
 
     lineage: list[WrittenEdge] = Field(default_factory=list)
     embeds: dict[str, str] = Field(default_factory=dict)

@@ -33,6 +33,7 @@ from datahub_hyperjoin.metadata.urns import (
     dataset_urn,
     semantic_model_urn,
 )
+from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.visible import visible
 
 _CHOSEN = {
@@ -66,11 +67,26 @@ def name_models(models: Mapping[str, Sequence[SafeJoin]]) -> dict[str, str]:
     }
 
 
+def name_tables(joins: Iterable[SafeJoin], titles: Mapping[TableId, str]) -> dict[TableId, str]:
+    """Name each table of a semantic model as people know it, or in full where that is not clear."""
+    # DataHub's pages find the dataset by the name that they show for it.
+    tables = sorted({*chain(*((join.referring, join.referenced) for join in joins))})
+    several = Counter(titles[table] for table in tables)
+    return {
+        table: visible(titles[table] if several[titles[table]] == 1 else table.name)
+        for table in tables
+    }
+
+
 def model_info(
-    name: str, joins: Sequence[SafeJoin], choice: JoinChoice, now: int
+    name: str,
+    joins: Sequence[SafeJoin],
+    tables: Mapping[TableId, str],
+    *,
+    choice: JoinChoice,
+    now: int,
 ) -> SemanticModelInfo:
     """Return the aspect that holds the tables and joins of a semantic model."""
-    tables = sorted({*chain(*((join.referring, join.referenced) for join in joins))})
     stamp = AuditStampClass(time=now, actor=AUTHOR).to_obj()
     return SemanticModelInfo.from_obj(
         {
@@ -81,25 +97,25 @@ def model_info(
             ),
             "created": stamp,
             "lastModified": stamp,
-            # The only link between a model and tables that are no part of it. Servers after
-            # release 1.7 ignore it; they name the tables in the relationships alone.
+            # Servers of 1.7 find the tables of a model here. Later ones ask each dataset for the
+            # one model to which it belongs, which is not for this source to say.
             "datasets": [*map(dataset_urn, tables)],
-            "relationships": [*map(_relationship, joins)],
+            "relationships": [_relationship(join, tables) for join in joins],
         }
     )
 
 
-def _relationship(join: SafeJoin) -> dict[str, Any]:
-    # DataHub's pages find the dataset of an alias by the name in its URN.
+def _relationship(join: SafeJoin, tables: Mapping[TableId, str]) -> dict[str, Any]:
     kinds = ERModelRelationshipCardinalityClass
+    start, end = tables[join.referring], tables[join.referenced]
     return {
         "name": visible(join.join.arrows),
-        "from": join.referring.name,
+        "from": start,
         "fromColumns": [*join.referring_columns],
-        "to": join.referenced.name,
+        "to": end,
         "toColumns": [*join.referenced_columns],
         "cardinality": kinds.ONE_ONE if join.is_one_to_one else kinds.N_ONE,
-        "aiContext": {"instructions": visible(advise(join, *map(str, join.join.tables)))},
+        "aiContext": {"instructions": advise(join, start, end)},
     }
 
 
@@ -149,5 +165,6 @@ class SemanticModels(OwnEntities):
         models = group_by_schema(joins)
         for urn, name in name_models(models).items():
             if urn not in run.existing.closed:
-                info = model_info(name, models[urn], choice, publication.now)
+                tables = name_tables(models[urn], publication.titles)
+                info = model_info(name, models[urn], tables, choice=choice, now=publication.now)
                 yield from self.put(run, urn, [unit_of(urn, info)])

@@ -69,7 +69,7 @@ def refers(one: str, other: str, env: str = "PROD", **changes: Any) -> Join:  # 
 def write(*joins: Join, choice: JoinChoice = JoinChoice.ACCEPTED) -> list[MetadataWorkUnit]:
     publication = Publication(
         joins=joins,
-        titles={table: table.name for join in joins for table in join.tables},
+        titles={table: table.name.rpartition(".")[2] for join in joins for table in join.tables},
         model_version="1",
         now=1_750_000_000_000,
     )
@@ -144,6 +144,18 @@ def test_a_choice_takes_joins_by_what_is_known(
 )
 def test_an_accepted_join_that_is_not_safe_is_in_no_model(change: dict[str, Any]) -> None:
     assert write(refers("sales.orders.payer", "crm.customers.id", **change)) == []
+
+
+def test_tables_of_one_name_are_named_in_full() -> None:
+    [unit] = write(
+        refers("sales.orders.customer", "crm.customers.id"),
+        refers("sales.customers.id", "crm.customers.id"),
+    )
+    info = unit.get_aspect_of_type(SemanticModelInfo)
+    assert info
+    sides = [(each.from_, each.to) for each in info.relationships or ()]
+    full = "shop.crm.customers"
+    assert sides == [("shop.sales.customers", full), ("orders", full)]
 
 
 def test_models_of_one_name_tell_their_environments() -> None:
