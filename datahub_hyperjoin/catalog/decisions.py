@@ -214,8 +214,9 @@ def _read_tag(relationship: Relationship, tag: str) -> Decision | None:
     verdict, place = DECIDING_TAGS[tag], f"a tag of {relationship.urn}"
     attribution = relationship.attributed.get(tag)
     if attribution is None:
-        owner = next(iter(relationship.owners), "")
-        return Decision(verdict, owner, relationship.tagged, place=place)
+        # An owner may be the person to whom the decision was assigned.
+        by = relationship.tagged_by or next(iter(relationship.owners), "")
+        return Decision(verdict, by, relationship.tagged, place=place)
     if tag not in relationship.copied:
         by = "" if attribution.actor == AUTHOR else attribution.actor
         return Decision(verdict, by, attribution.time, place=place)

@@ -94,6 +94,9 @@ class Relationship:
     tagged: int = 0
     """When a person last changed the tags, in milliseconds since 1970; 0 if a run did since."""
 
+    tagged_by: str = ""
+    """Who that was; empty if the server does not tell it."""
+
     hidden: int = 0
     """When a person last hid or showed the relationship, in milliseconds since 1970."""
 
@@ -166,6 +169,7 @@ def read_relationship(
         owners=tuple(owner.owner for owner in ownership.owners) if ownership else (),
         attributed={tag.tag: tag.attribution for tag in assigned if tag.attribution},
         tagged=changed_by_people(aspects, GlobalTagsClass),
+        tagged_by=_changer(aspects, GlobalTagsClass),
         hidden=changed_by_people(aspects, StatusClass),
     )
 
@@ -183,6 +187,13 @@ def changed_by_people(aspects: Aspects, kind: type[_Aspect]) -> int:
     """Return when a person last wrote an aspect, in milliseconds; 0 if a run or nobody did."""
     _, stamp = aspects.get(kind.ASPECT_NAME, (None, None))
     return (stamp.lastObserved or 0) if stamp and is_outside_runs(stamp) else 0
+
+
+def _changer(aspects: Aspects, kind: type[_Aspect]) -> str:
+    """Return the URN of the person who last wrote an aspect; empty if a run or nobody did."""
+    _, stamp = aspects.get(kind.ASPECT_NAME, (None, None))
+    modified = stamp.aspectModified if stamp and is_outside_runs(stamp) else None
+    return modified.actor if modified else ""
 
 
 def is_withdrawal(run: str | None, noted: str | None, hiders: Collection[str]) -> bool:

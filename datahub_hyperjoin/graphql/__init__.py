@@ -4,7 +4,7 @@ The operations ship as the `.graphql` files of this folder. `operation` returns 
 which runs unchanged in DataHub's own GraphQL page.
 """
 
-from datahub_hyperjoin.graphql.decide import accept, assign_owner, reject, undo
+from datahub_hyperjoin.graphql.decide import accept, assign_owner, reject, release_owner, undo
 from datahub_hyperjoin.graphql.find import find_dataset, find_join
 from datahub_hyperjoin.graphql.operations import operation
 from datahub_hyperjoin.graphql.read import (
@@ -34,5 +34,6 @@ __all__ = [
     "joins_of_dataset",
     "operation",
     "reject",
+    "release_owner",
     "undo",
 ]

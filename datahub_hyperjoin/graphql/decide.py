@@ -131,3 +131,17 @@ def assign_owner(graph: "DataHubGraph", urn: str, *, owner: str) -> None:
         DeniedError: The server refuses the change, or the join or the person does not exist.
     """
     execute(graph, "own_join", join=urn, owner=owner)
+
+
+def release_owner(graph: "DataHubGraph", urn: str, *, owner: str) -> None:
+    """Make a person no longer the technical owner of a join.
+
+    Args:
+        graph: DataHub's server.
+        urn: URN of the join.
+        owner: URN of the person.
+
+    Raises:
+        DeniedError: The server refuses the change, or the join does not exist.
+    """
+    execute(graph, "release_join", join=urn, owner=owner)

@@ -51,7 +51,7 @@ from datahub_hyperjoin.joins.paths import Step, walk
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.errors import NamelessPageError, QueueFilterError
 from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
-from datahub_hyperjoin.service.queue import render_queue
+from datahub_hyperjoin.service.queue import assign, render_queue
 from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
 from datahub_hyperjoin.wording import minute_of
 
@@ -241,6 +241,7 @@ class _Service:
                 Route("/queue", self._show),
                 Route("/path", self._find_path),
                 Route("/decide", self._decide, methods=["POST"]),
+                Route("/assign", self._assign, methods=["POST"]),
                 *([] if self._shared else own_sign_in),
                 Route("/health", lambda _: PlainTextResponse("ok")),
             ],
@@ -335,6 +336,17 @@ class _Service:
         if decision not in {*_DECIDE, _UNDONE} or not join.startswith(_RELATIONSHIP):
             raise _RefusedError(400, "the request names no join or decision")
         return await run_in_threadpool(self._store, session, asked)
+
+    async def _assign(self, request: Request) -> Response:
+        """Assign a join to a person, or take it away."""
+        session = await run_in_threadpool(self._check, request)
+        asked = await read_texts(request)
+        join, assignee = asked.get("join", ""), asked.get("assignee", "").strip()
+        if not (join.startswith(_RELATIONSHIP) and assignee):
+            raise _RefusedError(400, "the request names no join or person")
+        release = asked.get("change") == "released"
+        owners = await run_in_threadpool(assign, session, join, assignee, release=release)
+        return JSONResponse({"owners": owners})
 
     def _store(self, session: PersonalSession, asked: Mapping[str, str]) -> Response:
         """Store a decision, unless another one was made since the person's page was loaded."""

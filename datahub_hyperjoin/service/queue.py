@@ -7,7 +7,8 @@ from math import isfinite
 from typing import TypeVar
 from urllib.parse import urlencode
 
-from datahub_hyperjoin.graphql.find import find_dataset
+from datahub_hyperjoin.graphql.decide import assign_owner, release_owner
+from datahub_hyperjoin.graphql.find import find_dataset, find_join
 from datahub_hyperjoin.graphql.review import (
     MOST_REVIEWED,
     ReviewFilter,
@@ -107,11 +108,23 @@ def _parse(session: PersonalSession, asked: _Asked) -> ReviewFilter:
         dataset=find_dataset(session.graph, table) if table else "",
         role=_choose("role", role, _ROLES) if role else None,
         at_least=_number("at-least", asked.get("at-least") or "0"),
-        assignee=user_urn(session, assignee) if assignee else "",
+        assignee=_user_urn(session, assignee) if assignee else "",
     )
 
 
-def user_urn(session: PersonalSession, name: str) -> str:
+def assign(session: PersonalSession, join: str, assignee: str, *, release: bool) -> str:
+    """Assign a join to a person, or take it away, and return the names of all to whom it is."""
+    change = release_owner if release else assign_owner
+    change(session.graph, join, owner=_user_urn(session, assignee))
+    published = find_join(session.graph, join).published
+    return _names(published.owners if published else ())
+
+
+def _names(owners: Sequence[str]) -> str:
+    return join_with_and([owner.rpartition(":")[2] for owner in owners]) if owners else ""
+
+
+def _user_urn(session: PersonalSession, name: str) -> str:
     """Return the URN of a person by its URN, its user name or `me`."""
     if name == _ME:
         return session.person
@@ -153,6 +166,6 @@ def _row(join: Join, short: Join) -> QueueRow:
         score="" if join.is_written else f"{join.joinability:.2f}",
         sentence=describe_rows(short, (left, right)) if join.evidence else "",
         notes=list_notes(join),
-        owners=join_with_and([owner.rpartition(":")[2] for owner in owners]) if owners else "",
+        owners=_names(owners),
         dataset=dataset_urn(join.left.table),
     )

@@ -127,6 +127,8 @@ def test_a_decision_names_the_tagger_or_else_the_first_owner() -> None:
     attributed = replace(tagged, attributed={ACCEPTED: by}, tagged=9)
     assert opinions(attributed) == [(PAIR, replace(YES, by=ADA, when=7))]
     assert opinions(replace(tagged, tagged=9)) == [(PAIR, replace(YES, by=BOB, when=9))]
+    assigned = replace(tagged, tagged=9, tagged_by=ADA)  # the owner had to decide
+    assert opinions(assigned) == [(PAIR, replace(YES, by=ADA, when=9))]
     nobody = replace(tagged, attributed={ACCEPTED: replace_actor(by)})
     assert opinions(nobody) == [(PAIR, replace(YES, when=7))]
 

@@ -107,6 +107,21 @@ def _add_owner(world: World, _: None, **asked: Json) -> bool:
     return True
 
 
+def _remove_owner(world: World, _: None, **asked: Json) -> bool:
+    own = asked["input"]
+    urn, kind = own["resourceUrn"], own.get("ownershipTypeUrn")
+    _expect(world, [urn], "resource")
+    with world.store.lock:
+        before = world.store.value(urn, "ownership").get("owners", [])
+        kept = [
+            it
+            for it in before
+            if it["owner"] != own["ownerUrn"] or (kind and it.get("typeUrn") != kind)
+        ]
+        _propose(world, urn, "ownership", {"owners": kept, "lastModified": _stamp()})
+    return True
+
+
 def _soft_delete(world: World, _: None, **asked: Json) -> bool:
     urns, deleted = asked["input"]["urns"], asked["input"]["deleted"]
     _expect(world, urns, "entity")
@@ -248,6 +263,7 @@ MUTATIONS: dict[str, Resolver] = {
     "batchAddTags": _batch_add_tags,
     "batchRemoveTags": _batch_remove_tags,
     "addOwner": _add_owner,
+    "removeOwner": _remove_owner,
     "batchUpdateSoftDeleted": _soft_delete,
     "createERModelRelationship": _create_relationship,
     "updateERModelRelationship": _update_relationship,

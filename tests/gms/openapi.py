@@ -163,7 +163,10 @@ class OpenApi:
 
 
 def _aspect(stored: Stored, *, system: bool) -> Json:
-    return {"value": stored.value, **({"systemMetadata": stored.system} if system else {})}
+    if not system:
+        return {"value": stored.value}
+    modified = {"time": stored.system.get("lastObserved", 0), "actor": stored.actor}
+    return {"value": stored.value, "systemMetadata": {**stored.system, "aspectModified": modified}}
 
 
 def _edge(edge: Edge) -> Json:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 from click.testing import CliRunner
-from datahub.metadata.schema_classes import OwnerClass, OwnershipClass
+from datahub.metadata.schema_classes import CorpUserInfoClass, OwnerClass, OwnershipClass
 
 from browser.browsers import ADA, ORIGIN, Browser
 from datahub_hyperjoin.cli import main
@@ -166,3 +166,38 @@ def test_the_page_of_a_dataset_leads_to_its_queue(browser: Browser, joins: list[
     listed = browser.data(f"/{found[1]}", "served")["urns"]
     assert {*listed} == {*joins[0::3]}
     assert '<a href="queue">Queue</a>' in browser.client.get("/").text
+
+
+def assign(browser: Browser, join: str, who: str, **said: str) -> tuple[int, Any]:
+    csrf = browser.data("/queue", "served")["csrf"]
+    headers = {"Origin": ORIGIN, "X-CSRF-Token": csrf}
+    asked = {"join": join, "assignee": who, **said}
+    answer = browser.client.post("/assign", json=asked, headers=headers)
+    return answer.status_code, answer.json()
+
+
+def test_joins_are_assigned_and_released(shop: Shop, browser: Browser, joins: list[str]) -> None:
+    for name in ("ada", "bob"):
+        shop.gms.put(f"urn:li:corpuser:{name}", CorpUserInfoClass(active=True))
+    assert assign(browser, joins[0], "me") == (200, {"owners": "ada"})
+    assert assign(browser, joins[0], "bob") == (200, {"owners": "ada and bob"})
+    assert urns(browser, assignee="bob") == [joins[0]]
+    assert "assigned to <b>ada and bob</b>" in browser.client.get("/queue").text
+    assert assign(browser, joins[0], "me", change="released") == (200, {"owners": "bob"})
+    assert assign(browser, joins[0], "urn:li:corpuser:bob", change="released") == (
+        200,
+        {"owners": ""},
+    )
+    status, answer = assign(browser, joins[0], "nobody")
+    assert (status, "DataHub refuses own_join" in answer["error"]) == (403, True)
+    wrong = {"error": "the request names no join or person"}
+    assert assign(browser, joins[0], " ") == assign(browser, "a = b", "me") == (400, wrong)
+
+
+@pytest.mark.parametrize("path", ["/assign", "/decide"])
+def test_another_site_changes_nothing(browser: Browser, joins: list[str], path: str) -> None:
+    csrf = browser.data("/queue", "served")["csrf"]
+    asked = {"join": joins[0], "assignee": "me", "decision": "accepted", "seen": ""}
+    for headers in ({"Origin": "http://evil.example", "X-CSRF-Token": csrf}, {"Origin": ORIGIN}):
+        assert browser.client.post(path, json=asked, headers=headers).status_code == 403
+    assert urns(browser, assignee="me") == urns(browser, state="accepted") == []

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 import pytest
+from datahub.metadata.schema_classes import CorpUserInfoClass
 
 from browser import chromium
 from browser.browsers import ADA, BOB, PEOPLE
@@ -160,6 +161,27 @@ def test_of_two_people_the_first_is_named_and_all_other_decisions_are_stored(
     ada.wait(f"{COUNT} === '298'")
     verdicts = [find_join(shop.graph, urn).verdict for urn in listed[:4]]
     assert verdicts == [None, Verdict.ACCEPTED, Verdict.REJECTED, None]
+
+
+def test_selected_joins_are_assigned(shop: Shop, ada: Tab) -> None:
+    shop.gms.put("urn:li:corpuser:ada", CorpUserInfoClass(active=True))
+    ada.run("document.querySelector('.assign').open = true")
+    ada.run(
+        "[...document.querySelectorAll('.queued input')].slice(0, 2).forEach((it) => it.click())"
+    )
+    ada.run("document.querySelector('[data-assign=assigned]').click()")
+    ada.wait(f"{SAID} === 'Assigned: 2 joins'")
+    shown = (
+        "[...document.querySelectorAll('[data-owners]:not([hidden])')].map((it) => it.innerText)"
+    )
+    assert ada.run(shown) == ["assigned to ada"] * 2
+    ada.run("document.querySelector('#assignee').value = 'ghost'")
+    ada.run("document.querySelector('[data-assign=assigned]').click()")
+    ada.wait(f"{SAID}.startsWith('Assigned: 0 joins. DataHub refuses own_join')")
+    ada.run("document.querySelector('#filters [name=assignee]').value = 'me'")
+    ada.run("document.querySelector('#filters button').click()")
+    ada.wait("location.search === '?assignee=me' && document.readyState === 'complete'")
+    assert ada.run(COUNT) == "2"
 
 
 def test_filters_become_the_address(ada: Tab) -> None:
