@@ -233,7 +233,7 @@ def in_short(join: Join, names: ShortNames, keys: Sequence[str]) -> Phrases:
     """Describe a join by what agents need."""
     words = describe(names.join(join))
     # The grain says what the sentences of the cardinality do.
-    stated = "" if join.evidence else ", as stated; nobody measured it"
+    stated = "" if join.evidence else ", as the catalog states it"
     words |= {"cardinality": f"{join.cardinality.words}{stated}"}
     return {key: words[key] for key in keys if key in words}
 

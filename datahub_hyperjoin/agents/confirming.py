@@ -11,7 +11,7 @@ from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field
 
 from datahub_hyperjoin.agents.answers import Answer
-from datahub_hyperjoin.agents.tools import JoinName, JoinTools, Reason
+from datahub_hyperjoin.agents.tools import DecidedName, JoinTools, Reason
 from datahub_hyperjoin.errors import HyperJoinError
 
 _WITHOUT_CHANNEL = "2026-07-28"
@@ -37,7 +37,7 @@ def confirmed_accept(tools: JoinTools) -> Callable[..., Answer]:
             return Confirmation()  # the tool itself meets the error again, and tells it
 
     def accept_join(
-        join: JoinName,
+        join: DecidedName,
         why: Reason,
         said: Annotated[ElicitationResult[Confirmation], Resolve(ask)],
     ) -> Answer:

@@ -31,7 +31,8 @@ from datahub_hyperjoin.graphql import (
     reject,
     undo,
 )
-from datahub_hyperjoin.graphql.find import find_column, find_path_end
+from datahub_hyperjoin.graphql.find import find_column, find_decidable, find_path_end
+from datahub_hyperjoin.graphql.pairs import is_pair
 from datahub_hyperjoin.graphql.read import catalog_reader, statements_of_joins
 from datahub_hyperjoin.joins import MIN_SCORE, Join, is_safe, reasons_unsafe
 from datahub_hyperjoin.joins.describe import describe, shorten
@@ -49,6 +50,7 @@ that does not exist would read the whole catalog."""
 _MOST_WITH_SQL = 20
 """Maximum number of safe joins for which SQL is read; one answer has no room for more."""
 
+_NEXT_RUN = "it has no relationship yet: the next run reads the decision; no reason is stored"
 _ITSELF = "`suggest_joins` with the same dataset as `other` lists its joins with itself"
 
 _Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
@@ -62,6 +64,13 @@ _End = Annotated[
     ),
 ]
 JoinName = Annotated[_Name, Field(description="A join as the tools list it, or its URN")]
+DecidedName = Annotated[
+    _Name,
+    Field(
+        description="A join as the tools list it, its URN, or any two columns, as in "
+        "orders.customer = customers.id"
+    ),
+]
 _Skip = Annotated[int, Field(ge=0, description="Number of joins that earlier answers showed")]
 Reason = Annotated[
     str, Field(min_length=1, max_length=_LONGEST_REASON, description="Reason that the user gave")
@@ -98,12 +107,21 @@ class JoinTools:
         statements = statements_of_joins(self._graph, safe[skip : skip + _MOST_WITH_SQL])
         return suggest_safe_joins(asked, joins, statements, min_score=self._min_score, skip=skip)
 
-    def joins_of_dataset(self, dataset: _Dataset, column: _Column = "", skip: _Skip = 0) -> Answer:
+    def joins_of_dataset(
+        self,
+        dataset: _Dataset,
+        column: _Column = "",
+        skip: _Skip = 0,
+        *,
+        members: Annotated[
+            bool, Field(description="Also list further columns with values of the same set")
+        ] = False,
+    ) -> Answer:
         """List all known joins of a dataset briefly, safe joins first.
 
         Each unsafe join has the reasons why it is not safe.
         """
-        asked, joins = self._joins(dataset, column)
+        asked, joins = self._joins(dataset, column, members=members)
         if not joins:
             return answer_nothing(asked)
         return list_joins_of(asked, joins, min_score=self._min_score, skip=skip)
@@ -155,7 +173,7 @@ class JoinTools:
         statements = statements_of_joins(self._graph, [found])
         return assess_join(found, statements, min_score=self._min_score)
 
-    def accept_join(self, join: JoinName, why: Reason) -> Answer:
+    def accept_join(self, join: DecidedName, why: Reason) -> Answer:
         """Record that the user accepts a join.
 
         Call this tool only if the user has decided so.
@@ -164,13 +182,13 @@ class JoinTools:
 
     def question_about(self, join: str, why: str) -> str:
         """Return the question with which a person confirms that a join is accepted."""
-        words = describe(find_join(self._graph, join))
+        words = describe(find_decidable(self._graph, join))
         facts = (
             words[key] for key in ("cardinality", "rows", "compare", "decided") if key in words
         )
         return f"Accept the join {words['join']}? {'. '.join(facts)}. Reason: {visible(why)}"
 
-    def reject_join(self, join: JoinName, why: Reason) -> Answer:
+    def reject_join(self, join: DecidedName, why: Reason) -> Answer:
         """Record that the user rejects a join.
 
         DataHub then hides the join, and no later run suggests it.
@@ -187,26 +205,31 @@ class JoinTools:
         Call this tool only if the user has decided so.
         """
         found = find_join(self._graph, join)
-        if not (found.published and found.published.verdicts):
+        if not found.verdicts:
             return {"answer": "nobody has decided", "join": found.arrows}
         undo(self._graph, found.urn)
         return {"answer": "undone", "join": found.arrows}
 
     def _decide(self, decide: Callable[..., None], decision: str, join: str, why: str) -> Answer:
-        found = find_join(self._graph, join)
+        found = find_decidable(self._graph, join)
+        if is_pair(found.urn):
+            decide(self._graph, found.urn)
+            return {"answer": decision, "join": found.arrows, "next": _NEXT_RUN}
         # A reason is stored as the join's description, which must not replace an existing one.
         kept = found.description
         decide(self._graph, found.urn, why="" if kept else why)
         words = {"description_kept": shorten(kept)} if kept else {"why": why}
         return {"answer": decision, "join": found.arrows, **words}
 
-    def _joins(self, dataset: str, column: str, other: str = "") -> tuple[Asked, list[Join]]:
+    def _joins(
+        self, dataset: str, column: str, other: str = "", *, members: bool = False
+    ) -> tuple[Asked, list[Join]]:
         """Return what an agent asks about, and its joins.
 
         If `other` is given, only the joins with that dataset are returned.
         """
         urn = find_dataset(self._graph, dataset)
-        joins, table = joins_of_dataset(self._graph, urn), table_id(urn)
+        joins, table = joins_of_dataset(self._graph, urn, members=members), table_id(urn)
         path = find_column(self._graph, urn, column, joins) if column else ""
         if path:
             joins = [join for join in joins if path in join.paths_in(table)]

@@ -18,14 +18,12 @@ from datahub_hyperjoin.graphql import (
     reject,
     undo,
 )
-from datahub_hyperjoin.graphql.columns import decide_columns, find_columns
-from datahub_hyperjoin.graphql.errors import THE_CATALOG, UnknownNameError
-from datahub_hyperjoin.graphql.find import find_path_end
+from datahub_hyperjoin.graphql.errors import THE_CATALOG
+from datahub_hyperjoin.graphql.find import find_decidable, find_path_end
 from datahub_hyperjoin.graphql.read import catalog_reader, statements_of_joins
 from datahub_hyperjoin.joins import Join, Statement, Verdict
 from datahub_hyperjoin.joins.path_search import ReadJoins
 from datahub_hyperjoin.joins.paths import PathEnd
-from datahub_hyperjoin.metadata.urns import dataset_urn
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.export import DeclaredColumns
@@ -47,8 +45,11 @@ class CatalogJoins(JoinSource):
         return all_joins(self.graph, hidden=hidden)
 
     @override
-    def joins_of(self, dataset: str, *, hidden: bool = False) -> Sequence[Join]:
-        return joins_of_dataset(self.graph, find_dataset(self.graph, dataset), hidden=hidden)
+    def joins_of(
+        self, dataset: str, *, hidden: bool = False, members: bool = False
+    ) -> Sequence[Join]:
+        urn = find_dataset(self.graph, dataset)
+        return joins_of_dataset(self.graph, urn, hidden=hidden, members=members)
 
     @override
     def find_join(self, name: str) -> Join:
@@ -56,17 +57,7 @@ class CatalogJoins(JoinSource):
 
     @override
     def find_decidable(self, name: str) -> Join:
-        try:
-            return find_join(self.graph, name)
-        except UnknownNameError:
-            columns = find_columns(self.graph, name)
-            if columns is None:
-                raise
-            # Of several relationships of the two columns, people choose by the URN.
-            joins = joins_of_dataset(self.graph, dataset_urn(columns.left.table), hidden=True)
-            if any({*join.pairs} & {*columns.pairs, *columns.reversed.pairs} for join in joins):
-                raise
-            return columns
+        return find_decidable(self.graph, name)
 
     @override
     def find_ends(self, names: Sequence[str]) -> list[PathEnd]:
@@ -93,11 +84,8 @@ class CatalogJoins(JoinSource):
             raise click.UsageError(message)
         decide = accept if verdict is Verdict.ACCEPTED else reject
         for join in joins:
-            if join.urn:
-                decide(self.graph, join.urn, why=why)
-            else:
-                decide_columns(self.graph, join, verdict)
+            decide(self.graph, join.urn, why=why)
 
     @override
     def undo(self, join: Join) -> Sequence[Verdict]:
-        return undo(self.graph, join.urn) if join.urn else decide_columns(self.graph, join, None)
+        return undo(self.graph, join.urn)

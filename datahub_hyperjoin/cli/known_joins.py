@@ -9,6 +9,7 @@ from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from typing_extensions import override
 
 from datahub_hyperjoin.catalog.filed_decisions import (
@@ -71,7 +72,12 @@ class KnownJoins(JoinSource):
         return [join for join in self._joins if hidden or not join.is_hidden]
 
     @override
-    def joins_of(self, dataset: str, *, hidden: bool = False) -> Sequence[Join]:
+    def joins_of(
+        self, dataset: str, *, hidden: bool = False, members: bool = False
+    ) -> Sequence[Join]:
+        if members:
+            message = "--members needs DataHub, of which it reads the columns"
+            raise click.UsageError(message)
         table = table_id(choose_dataset(dataset.strip(), self._named, where=self.where))
         joins = (join for join in self.joins(hidden=hidden) if table in join.tables)
         return best_first(join.seen_from(table) for join in joins)

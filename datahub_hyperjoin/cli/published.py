@@ -11,6 +11,7 @@ from datahub_hyperjoin.cli.sources import JoinSource, with_source
 from datahub_hyperjoin.joins import Join, Verdict, rename_columns
 from datahub_hyperjoin.joins.describe import (
     WRITTEN,
+    cardinality_in_words,
     fan_out_in_words,
     join_in_brief,
     role_in_words,
@@ -39,7 +40,7 @@ def _as_table(joins: Sequence[Join]) -> str:
 def _cells(join: Join) -> tuple[str, ...]:
     way = "in two steps" if join.via else join.compared_as and f"as {join.compared_as}"
     role = ", ".join(filter(None, [role_in_words(join), way]))
-    return _score(join), join.arrows, role, join.cardinality.words, _decision(join)
+    return _score(join), join.arrows, role, cardinality_in_words(join), _decision(join)
 
 
 def _score(join: Join) -> str:
@@ -150,6 +151,12 @@ _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
     "declared are always listed.",
 )
 @click.option("--all", "every", is_flag=True, help="Also list rejected and hidden joins.")
+@click.option(
+    "--members",
+    is_flag=True,
+    help="With --dataset: also list what only columns list, the further members of their value "
+    "domains.",
+)
 @click.option("--undecided", is_flag=True, help="Only list joins about which nobody decided.")
 @click.option(
     "--accept-where",
@@ -169,6 +176,7 @@ def list_joins(  # noqa: PLR0913 - one for each option
     column: str | None,
     min_score: float,
     every: bool,
+    members: bool,
     undecided: bool,
     accepted: tuple[str, Condition] | None,
     yes: bool,
@@ -187,7 +195,13 @@ def list_joins(  # noqa: PLR0913 - one for each option
             "--yes accepts nothing without --accept-where, as in --accept-where role=reference"
         )
         raise click.UsageError(message)
-    joins = source.joins_of(dataset, hidden=every) if dataset else source.joins(hidden=every)
+    if members and not dataset:
+        message = "--members needs --dataset"
+        raise click.UsageError(message)
+    if dataset:
+        joins = source.joins_of(dataset, hidden=every, members=members)
+    else:
+        joins = source.joins(hidden=every)
     shown = [
         join
         for join in joins
@@ -284,7 +298,7 @@ def _decide(
     """Make or undo a decision about joins, and print each; a wrong name changes nothing."""
     records, written = [], False
     found = [source.find_decidable(name) for name in names]
-    for join in {join.urn or join.name: join for join in found}.values():
+    for join in {join.urn: join for join in found}.values():
         name = visible(join.name)
         record: dict[str, Any] = {"urn": join.urn, "name": join.name, "decision": None}
         if verdict:

@@ -35,8 +35,13 @@ class JoinSource(Protocol):
         """Return all joins; rejected and hidden ones only if asked."""
         ...
 
-    def joins_of(self, dataset: str, *, hidden: bool = False) -> "Sequence[Join]":
-        """Return the joins of a dataset by its name, with the dataset on the left."""
+    def joins_of(
+        self, dataset: str, *, hidden: bool = False, members: bool = False
+    ) -> "Sequence[Join]":
+        """Return the joins of a dataset by its name, with the dataset on the left.
+
+        Those of further members of a value domain, which only columns list, only if asked.
+        """
         ...
 
     def find_join(self, name: str) -> "Join":

@@ -31,11 +31,11 @@ from datahub_hyperjoin.emit.contexts import find_foreign_contexts, read_contexts
 from datahub_hyperjoin.emit.embeds import find_foreign_embeds
 from datahub_hyperjoin.emit.layers import OWN_ENTITIES
 from datahub_hyperjoin.emit.lineage import without_ours
-from datahub_hyperjoin.emit.properties import Partner, name_through, read_partners
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.terms import Glossary, read_glossary
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.metadata.partners import Partner, name_through, read_partners
 from datahub_hyperjoin.metadata.relationships import catalog_evidence
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn
 from datahub_hyperjoin.progress import Warn
@@ -275,9 +275,10 @@ def _read_listed(
     found = fetch_each(reading.graph, "schemaField", columns, StructuredPropertiesClass)
     for urn, properties in found.items():
         column = column_id(urn)
+        values = {each.propertyUrn: each.values for each in properties.properties}
         kept = [
             replace(it, column=catalog.field_path(it.column))
-            for it in read_partners(properties, reading.config.namespace)
+            for it in read_partners(values, reading.config.namespace)
             if _is_unjudged(it, {column.table, it.column.table}, publication)
             or it.relation in through
             if catalog.facts.of(pair_of(column, it.column)).verdict is not Verdict.REJECTED

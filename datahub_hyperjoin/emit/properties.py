@@ -1,6 +1,5 @@
 """Write joins and suggestions as structured properties of columns and datasets."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     PropertyCardinalityClass,
-    StructuredPropertiesClass,
     StructuredPropertyDefinitionClass,
     StructuredPropertySettingsClass,
 )
@@ -29,6 +27,13 @@ from datahub_hyperjoin.emit.patches import remove_properties, set_properties
 from datahub_hyperjoin.emit.publication import by_table
 from datahub_hyperjoin.joins import NOT_VERIFIED, Derivation, Join, Role, Verdict, lone_joins
 from datahub_hyperjoin.joins.describe import more_tables
+from datahub_hyperjoin.metadata.partners import (
+    RELATIONS,
+    Partner,
+    in_key,
+    name_through,
+    score_in_words,
+)
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     CONFIRMED_JOINS,
@@ -38,7 +43,6 @@ from datahub_hyperjoin.metadata.urns import (
     JOINABLE_WITH,
     REJECTED_JOINS,
     SUGGESTED_JOINS,
-    column_id,
     column_page,
     column_urn,
     dataset_urn,
@@ -48,14 +52,6 @@ from datahub_hyperjoin.metadata.urns import (
 from datahub_hyperjoin.tables import ColumnId, TableId, labels
 from datahub_hyperjoin.visible import markdown, visible
 from datahub_hyperjoin.wording import number_of, percent
-
-_RELATIONS = {
-    Role.REFERENCE: ("many to one", "one to many"),
-    Role.ONE_TO_ONE: ("one to one", "one to one"),
-    Role.SIBLING: ("same key", "same key"),
-    Role.SAME_DOMAIN: ("shared values", "shared values"),  # domains are something else in DataHub
-}
-"""For each role, the relation of the referring column to its partner, and the reverse relation."""
 
 _SENTENCES = {
     Role.REFERENCE: ("refers to", "is referenced by"),
@@ -68,41 +64,11 @@ _SENTENCES = {
 _MAX_JOINS = 10
 """Maximum number of joins that a dataset's property lists; the properties of columns list all."""
 
-_KINDS = "|".join(sorted({kind for kinds in _RELATIONS.values() for kind in kinds}))
-_NOTES = re.compile(
-    rf" \((\d\.\d\d)?(?:, )?(?:([<>]?\d+% of (?:values|rows)), )?((?:{_KINDS}|through ).*)?\)$"
-)
-"""The end of a suggestion's text: the score if it is below 1.00, the share of the column's rows or
-values that have a partner, and the relation between both columns."""
-
 _Ranks = Mapping[tuple[ColumnId, ColumnId], int]
 _NO_RANKS: _Ranks = {}
 
 _MAX_BYTES = 32766
 """Maximum length in bytes of a value that DataHub's search index accepts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Partner:
-    """A column that joins with a given column."""
-
-    column: ColumnId
-    score: float
-    relation: str = ""
-    """How the given column relates to the partner, as in `many to one`; empty if unknown."""
-
-    share: str = ""
-    """How many of the given column's rows or values have a partner, as in `96% of rows`."""
-
-    @property
-    def is_verified(self) -> bool:
-        """Whether the join was verified on the data."""
-        return not self.relation.endswith(NOT_VERIFIED)
-
-    @property
-    def notes(self) -> str:
-        """Score (unless it is 1.00), `share` and `relation` as text, separated by commas."""
-        return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
 def partners(
@@ -137,16 +103,11 @@ def _with_listed(
 
 
 def _relation(join: Join, names: Mapping[TableId, str], *, leads_on: bool) -> str:
-    relation = _RELATIONS[join.role][0 if leads_on else 1]
+    relation = RELATIONS[join.role][0 if leads_on else 1]
     if join.via:
         return name_through(names[join.via[0].table])
-    key = f"in a key of {len(join.pairs)} columns" if join.further and join.evidence else ""
+    key = in_key(len(join.pairs)) if join.further and join.evidence else ""
     return ", ".join(filter(None, [relation, key, *_standing(join)]))
-
-
-def name_through(crosswalk: str) -> str:
-    """Name the crosswalk of a join in two steps."""
-    return visible(f"through {crosswalk}, in two steps")
 
 
 def _standing(join: Join) -> Iterator[str]:
@@ -155,23 +116,6 @@ def _standing(join: Join) -> Iterator[str]:
         yield Verdict.ACCEPTED.value
     if join.evidence is None:
         yield NOT_VERIFIED
-
-
-def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list[Partner]:
-    """Read the join partners that `emit_column` wrote for a column."""
-    values = {each.propertyUrn: each.values for each in properties.properties}
-    urns, texts = (
-        values.get(property_urn(namespace, name), []) for name in (JOINABLE_WITH, JOIN_SUGGESTIONS)
-    )
-    # The last text may count the tables that the list leaves out.
-    notes = [found for text in texts if (found := _NOTES.search(str(text)))]
-    # The two lists belong together by position. If a person edited one, neither can be trusted.
-    if len(urns) != len(notes):
-        return []
-    return [
-        Partner(column_id(str(urn)), float(found[1] or 1), found[3] or "", found[2] or "")
-        for urn, found in zip(urns, notes, strict=True)
-    ]
 
 
 def _fit(text: str) -> str:
@@ -208,11 +152,6 @@ def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
 
 def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
     return f"[{markdown(_label(columns, names))}]({column_page(columns[0])})"
-
-
-def _score(score: float) -> str:
-    text = f"{score:.2f}"
-    return "" if text == "1.00" else text
 
 
 def _share(join: Join, values: str = "values") -> str:
@@ -258,7 +197,7 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
     verb = _SENTENCES[join.role][0 if leads_on else 1]
     through = f" through {markdown(names[join.via[0].table])}" if join.via else ""
     line = f"{markdown(_paths(own))} {verb} {_link(other, names)}{through}"
-    score = _score(join.joinability)
+    score = score_in_words(join.joinability)
     notes = [*_standing(join), _matches(seen), f"joinability {score}" if score else ""]
     return _fit(" · ".join([line, *filter(None, notes)]))
 

@@ -4,42 +4,27 @@ People may know a join that no run suggests, and runs write no relationship for 
 large value domain. The next run reads the decision, and verifies and publishes what is accepted.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
-from datahub_hyperjoin.graphql.find import find_path_end, split_condition
-from datahub_hyperjoin.graphql.operations import execute, requesting
-from datahub_hyperjoin.joins import Join, Published, Verdict
+from datahub_hyperjoin.graphql.operations import execute, parsing, requesting
+from datahub_hyperjoin.graphql.pairs import parse_column
+from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.metadata.urns import (
     DECIDING_PROPERTIES,
     NAMESPACE,
+    column_id,
     column_urn,
+    dataset_urn,
+    plain_path,
     property_urn,
 )
-from datahub_hyperjoin.tables import ColumnId, pair_of
+from datahub_hyperjoin.tables import ColumnId
 
 if TYPE_CHECKING:
     from datahub.ingestion.graph.client import DataHubGraph
-
-
-def find_columns(graph: "DataHubGraph", condition: str) -> Join | None:
-    """Find the two columns of a join condition; None if the text is no condition of two columns.
-
-    Raises:
-        UnknownNameError: A table or column does not exist, or its name is that of several.
-    """
-    pairs = split_condition(condition)
-    if len(pairs) != 1:
-        return None
-    ends = [find_path_end(graph, name.strip()) for name in pairs[0]]
-    columns = [end for end in ends if isinstance(end, ColumnId)]
-    if len(columns) != len(pairs[0]) or columns[0] == columns[1]:
-        return None
-    left, right = pair_of(*columns)
-    name = f"{left} = {right}"
-    published = Published(urn="", name=name)
-    return Join(left=left, right=right, joinability=0.0, evidence=None, published=published)
 
 
 def decide_columns(
@@ -54,19 +39,29 @@ def decide_columns(
         DeniedError: The server refuses the change, or no run has defined the properties.
     """
     decided = set[Verdict]()
-    for own, other in ((join.left, join.right), (join.right, join.left)):
-        column, partner = column_urn(own), column_urn(other)
-        listed = _read(graph, column)
+    left, right = _stored_urn(graph, join.left), _stored_urn(graph, join.right)
+    for own, other in ((left, right), (right, left)):
+        listed, partner = _read(graph, own), column_id(other)
         for name, stated in DECIDING_PROPERTIES.items():
             urn = property_urn(namespace, name)
             before = listed.get(urn, [])
-            decided |= {stated} if partner in before else set()
+            rest = [it for it in before if parse_column(it) != partner]
+            decided |= {stated} if len(rest) < len(before) else set()
             # One end is enough.
-            wanted = stated is verdict and own == join.left
-            after = [it for it in before if it != partner] + [partner] * wanted
+            after = rest + [other] * (stated is verdict and own == left)
             if set(after) != set(before):
-                _write(graph, column, urn, after)
+                _write(graph, own, urn, after)
     return tuple(verdict for verdict in Verdict if verdict in decided)
+
+
+def _stored_urn(graph: "DataHubGraph", column: ColumnId) -> str:
+    """Return the URN of a column with the path that DataHub has for it."""
+    data = execute(graph, "describe_datasets", datasets=[dataset_urn(column.table)])
+    with parsing("describe_datasets"):
+        schemas = [(entity or {}).get("schemaMetadata") for entity in data["entities"]]
+        paths = [each["fieldPath"] for schema in schemas if schema for each in schema["fields"]]
+        path = next((path for path in paths if plain_path(path) == column.path), column.path)
+        return column_urn(replace(column, path=path))
 
 
 def _read(graph: "DataHubGraph", column: str) -> dict[str, list[str]]:

@@ -1,13 +1,16 @@
 """Store a person's decision about a join in the catalog.
 
-Every run of the source reads the decisions.
+Every run of the source reads the decisions. That about a relationship is a tag of it, that about
+two columns without a relationship is a property of one of them.
 """
 
 from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.graphql.find import find_join
+from datahub_hyperjoin.graphql.columns import decide_columns
+from datahub_hyperjoin.graphql.find import find_decidable
 from datahub_hyperjoin.graphql.operations import execute, requesting
-from datahub_hyperjoin.joins import Published, Verdict
+from datahub_hyperjoin.graphql.pairs import is_pair
+from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED
 
 if TYPE_CHECKING:
@@ -27,17 +30,20 @@ def accept(graph: "DataHubGraph", urn: str, *, why: str = "") -> None:
 
     Args:
         graph: DataHub's server.
-        urn: URN of the join.
-        why: Reason of the decision, which becomes the join's description.
+        urn: URN of the join, or `URN = URN` of two columns without a relationship.
+        why: Reason of the decision, which becomes the description of a relationship.
 
     Raises:
         UnknownNameError: The join does not exist.
         DeniedError: The server refuses the change.
     """
-    join = _find(graph, urn)
+    join = find_decidable(graph, urn)
+    if is_pair(join.urn):
+        decide_columns(graph, join, Verdict.ACCEPTED)
+        return
     _define(graph, ACCEPTED)
     rejected = Verdict.REJECTED in join.verdicts
-    execute(graph, "accept_join", join=join.urn, hidden=join.removed, rejected=rejected)
+    execute(graph, "accept_join", join=join.urn, hidden=join.is_hidden, rejected=rejected)
     _describe(graph, join, why)
 
 
@@ -48,17 +54,20 @@ def reject(graph: "DataHubGraph", urn: str, *, why: str = "") -> None:
 
     Args:
         graph: DataHub's server.
-        urn: URN of the join.
-        why: Reason of the decision, which becomes the join's description.
+        urn: URN of the join, or `URN = URN` of two columns without a relationship.
+        why: Reason of the decision, which becomes the description of a relationship.
 
     Raises:
         UnknownNameError: The join does not exist.
         DeniedError: The server refuses the change.
     """
-    join = _find(graph, urn)
+    join = find_decidable(graph, urn)
+    if is_pair(join.urn):
+        decide_columns(graph, join, Verdict.REJECTED)
+        return
     _define(graph, REJECTED)
     accepted = Verdict.ACCEPTED in join.verdicts
-    execute(graph, "reject_join", join=join.urn, visible=not join.removed, accepted=accepted)
+    execute(graph, "reject_join", join=join.urn, visible=not join.is_hidden, accepted=accepted)
     _describe(graph, join, why)
 
 
@@ -69,7 +78,7 @@ def undo(graph: "DataHubGraph", urn: str) -> tuple[Verdict, ...]:
 
     Args:
         graph: DataHub's server.
-        urn: URN of the join.
+        urn: URN of the join, or `URN = URN` of two columns without a relationship.
 
     Returns:
         What had been decided; empty if nobody had decided about the join.
@@ -78,27 +87,27 @@ def undo(graph: "DataHubGraph", urn: str) -> tuple[Verdict, ...]:
         UnknownNameError: The join does not exist.
         DeniedError: The server refuses the change.
     """
-    join = _find(graph, urn)
+    join = find_decidable(graph, urn)
+    if is_pair(join.urn):
+        return decide_columns(graph, join, None)
     if not join.verdicts:
         return ()
     accepted, rejected = (each in join.verdicts for each in (Verdict.ACCEPTED, Verdict.REJECTED))
     decided = {"accepted": accepted, "rejected": rejected}
     # A join that a run withdrew stays hidden.
-    execute(graph, "undo_decision", join=join.urn, hidden=rejected and join.removed, **decided)
+    execute(graph, "undo_decision", join=join.urn, hidden=rejected and join.is_hidden, **decided)
     return join.verdicts
 
 
 def last_decision(graph: "DataHubGraph", urn: str) -> tuple[str, int]:
     """Return who last changed the decision about a join, and when, in milliseconds since 1970."""
+    if is_pair(urn):
+        return "", 0
     # It is the user who last wrote the join's tags, which hold the decision.
     with requesting(graph, "tags"):
         aspects = graph.get_entity_raw(urn, ["globalTags"])["aspects"]
         stamp = aspects.get("globalTags", {}).get("created", {})
         return str(stamp.get("actor", "")), int(stamp.get("time", 0))
-
-
-def _find(graph: "DataHubGraph", urn: str) -> Published:
-    return find_join(graph, urn).published or Published(urn=urn)
 
 
 def _define(graph: "DataHubGraph", tag: str) -> None:
@@ -111,12 +120,13 @@ def _define(graph: "DataHubGraph", tag: str) -> None:
         execute(graph, "create_tag", id=name, description=_DESCRIPTIONS[tag])
 
 
-def _describe(graph: "DataHubGraph", join: Published, why: str) -> None:
+def _describe(graph: "DataHubGraph", join: Join, why: str) -> None:
     """Store the reason for a decision as the join's description."""
     # The request repeats the name that people gave the join; otherwise the server would remove the
     # name.
+    title = join.published.title if join.published else ""
     if why:
-        execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
+        execute(graph, "describe_join", join=join.urn, description=why, name=title or None)
 
 
 def assign_owner(graph: "DataHubGraph", urn: str, *, owner: str) -> None:

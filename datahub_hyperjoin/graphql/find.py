@@ -19,6 +19,7 @@ from datahub_hyperjoin.graphql.errors import (
     UnknownNameError,
 )
 from datahub_hyperjoin.graphql.operations import execute, parsing, search
+from datahub_hyperjoin.graphql.pairs import COLUMN_URN, is_pair, pair_as_join, parse_column
 from datahub_hyperjoin.graphql.read import (
     all_joins,
     joins_of_dataset,
@@ -28,16 +29,15 @@ from datahub_hyperjoin.graphql.read import (
 )
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.joins.paths import PathEnd
-from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
+from datahub_hyperjoin.metadata.urns import column_id, dataset_urn, plain_path, table_id
 from datahub_hyperjoin.names import best_fits, ends_in, names_table, split_column, without_extension
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from datahub_hyperjoin.visible import visible
 
 if TYPE_CHECKING:
     from datahub.ingestion.graph.client import DataHubGraph
 
 _JOIN, _DATASET, _COLUMN = "join", "dataset", "column"
-_COLUMN_URN = "urn:li:schemaField:"
 _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
 """Operators of a join condition, as `hyperjoin joins` shows them or people type them."""
 
@@ -61,12 +61,13 @@ def find_join(graph: "DataHubGraph", name_or_urn: str) -> Join:
 
     The search by name covers most joins with one request. A condition that it does not match, such
     as one of tables without their database, is looked up among the joins of its first table, and
-    any other name, such as the title that a person gave, among all joins.
+    any other name, such as the title that a person gave, among all joins. A condition may also be
+    that of two columns without a relationship, if one lists the other or people decided about them.
 
     Args:
         graph: DataHub's server.
         name_or_urn: URN, name or title of the join, or its condition with either side first, whose
-            tables may be the last parts of their names.
+            tables may be the last parts of their names, and whose columns may be URNs.
 
     Returns:
         The join as DataHub stores it.
@@ -82,6 +83,8 @@ def find_join(graph: "DataHubGraph", name_or_urn: str) -> Join:
         if join is None:
             raise UnknownNameError.nothing(_JOIN, name, near=())
         return join
+    if is_pair(name):
+        return _find_by_columns(graph, name)
     spellings = _spellings(name)
     # The index may match more than the exact name.
     named = read_joins(search(graph, "joins_by_name", names=spellings))
@@ -90,12 +93,62 @@ def find_join(graph: "DataHubGraph", name_or_urn: str) -> Join:
     return choose_join(name, known)
 
 
+def _find_by_columns(graph: "DataHubGraph", address: str) -> Join:
+    """Find a join by the URNs of its two columns, also if it has no relationship."""
+    pair = _parse_address(address)
+    joins = joins_of_dataset(graph, dataset_urn(pair[0].table), hidden=True, members=True)
+    found = [join for join in joins if pair_of(join.left, join.right) == pair and not join.further]
+    if not found:
+        raise UnknownNameError.nothing(_JOIN, address, near=())
+    return found[0]
+
+
+def _parse_address(address: str) -> Pair:
+    columns = [*filter(None, map(parse_column, address.split(" = ")))]
+    if len(columns) != len(("left", "right")) or columns[0] == columns[1]:
+        raise UnknownNameError.nothing(_JOIN, address, near=())
+    return pair_of(*columns)
+
+
+def find_decidable(graph: "DataHubGraph", name_or_urn: str) -> Join:
+    """Find a join as `find_join` does, or any two columns, about which people may decide.
+
+    Raises:
+        UnknownNameError: No join and no two columns match, or more than one join.
+    """
+    name = name_or_urn.strip()
+    try:
+        return find_join(graph, name)
+    except UnknownNameError:
+        pair = _parse_address(name) if is_pair(name) else _find_columns(graph, name)
+        if pair is None:
+            raise
+        # Of several relationships of the two columns, people choose by the URN.
+        joins = joins_of_dataset(graph, dataset_urn(pair[0].table), hidden=True)
+        if any(pair in {pair_of(*each) for each in join.pairs} for join in joins):
+            raise
+        return pair_as_join(pair)
+
+
+def _find_columns(graph: "DataHubGraph", condition: str) -> Pair | None:
+    """Find the two columns of a join condition; None if the text is no condition of two columns."""
+    pairs = split_condition(condition)
+    if len(pairs) != 1:
+        return None
+    ends = [find_path_end(graph, name.strip()) for name in pairs[0]]
+    columns = [end for end in ends if isinstance(end, ColumnId)]
+    if len(columns) != len(pairs[0]) or columns[0] == columns[1]:
+        return None
+    return pair_of(*columns)
+
+
 def _joins_of_condition(graph: "DataHubGraph", name: str) -> list[Join]:
     """Return the joins of the datasets that the first column of a condition may be of."""
     for side, _ in split_condition(name)[:1]:
         for dataset, _ in split_column(side):
             if urns := _match_datasets(dataset, _find_named_datasets(graph, dataset)):
-                return [join for urn in urns for join in joins_of_dataset(graph, urn, hidden=True)]
+                read = partial(joins_of_dataset, graph, hidden=True, members=True)
+                return [join for urn in urns for join in read(urn)]
     return []
 
 
@@ -353,7 +406,7 @@ def choose_path_end(
     # dataset if there is one; otherwise the longest part before a dot that names a dataset counts,
     # and what follows is the column.
     name = name_or_urn.strip()
-    if name.startswith(_COLUMN_URN):
+    if name.startswith(COLUMN_URN):
         return _parse_column(name)
     for dataset, column in ((name, ""), *split_column(name)):
         candidates = find_named(dataset)

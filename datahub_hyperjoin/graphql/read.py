@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing, search
+from datahub_hyperjoin.graphql.pairs import (
+    parse_column,
+    property_values,
+    read_decided_pairs,
+    read_listed_pairs,
+)
 from datahub_hyperjoin.joins import (
     BAND_NAMES,
     Cardinality,
@@ -20,13 +26,17 @@ from datahub_hyperjoin.joins import (
 )
 from datahub_hyperjoin.joins.join import ROLE_OF
 from datahub_hyperjoin.joins.path_search import ReadJoins
-from datahub_hyperjoin.metadata.relationships import SQL_DIALECT, WITHDRAWN_BY, read_tag_context
+from datahub_hyperjoin.metadata.relationships import (
+    SQL_DIALECT,
+    WITHDRAWN_BY,
+    columns_urn,
+    read_tag_context,
+)
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     DECIDING_TAGS,
     JOINABLE_WITH,
     band_urn,
-    column_id,
     dataset_urn,
     plain_path,
     property_urn,
@@ -34,7 +44,7 @@ from datahub_hyperjoin.metadata.urns import (
     role_urn,
     table_id,
 )
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 
 if TYPE_CHECKING:
     from datahub.ingestion.graph.client import DataHubGraph
@@ -137,7 +147,12 @@ def _owners(entity: GraphQLObject) -> tuple[str, ...]:
 
 
 def joins_of_dataset(
-    graph: "DataHubGraph", dataset: str, *, min_score: float = 0.0, hidden: bool = False
+    graph: "DataHubGraph",
+    dataset: str,
+    *,
+    min_score: float = 0.0,
+    hidden: bool = False,
+    members: bool = False,
 ) -> list[Join]:
     """List the joins of a dataset, best first; hidden joins are left out unless `hidden` is set.
 
@@ -146,14 +161,35 @@ def joins_of_dataset(
         dataset: URN of the dataset.
         min_score: Lowest joinability of suggestions; joins that people accepted or wrote are always
             listed.
-        hidden: Whether to also list joins that are hidden (soft-deleted) in DataHub.
+        hidden: Whether to also list joins that are hidden (soft-deleted) in DataHub, or rejected
+            without a relationship.
+        members: Whether to also list what only the columns list: joins with further members of
+            their value domains, which have no relationship.
 
     Returns:
         Joins, best first, with the dataset on the left.
     """
-    joins = read_joins(_scroll(graph, "joins_of_datasets", datasets=[dataset], hidden=hidden))
+    joins = [*read_joins(_scroll(graph, "joins_of_datasets", datasets=[dataset], hidden=hidden))]
     table = table_id(dataset)
+    pairs = {it.urn: it for it in read_decided_pairs(graph, [dataset])}
+    for pair in read_listed_pairs(graph, dataset) if members else ():
+        decided = pairs.get(pair.urn)
+        pairs[pair.urn] = pair.decided(decided.verdict) if decided else pair
+    joins += _without_relationship(graph, pairs.values(), joins, hidden=hidden)
     return best_first(join.seen_from(table) for join in joins if join.strength >= min_score)
+
+
+def _without_relationship(
+    graph: "DataHubGraph", pairs: Iterable[Join], joins: Iterable[Join], *, hidden: bool
+) -> list[Join]:
+    """Return those of some pairs that none of the given joins nor a hidden one joins."""
+    joined = {pair_of(join.left, join.right) for join in joins if not join.further}
+    left = [it for it in pairs if (it.left, it.right) not in joined and (hidden or it.open)]
+    # The decision about a hidden relationship may be later than that of the columns.
+    urns = {columns_urn([(it.left, it.right)]): it for it in left}
+    found = () if hidden else _read_entities(graph, "existing_joins", "joins", urns)
+    there = {join.urn for join in read_joins(found)}
+    return [it for urn, it in urns.items() if urn not in there]
 
 
 def joins_of_column(
@@ -192,22 +228,24 @@ def all_joins(graph: "DataHubGraph", *, hidden: bool = False) -> list[Join]:
     Returns:
         Joins, best first.
     """
-    return best_first(read_joins(_scroll(graph, "all_joins", hidden=hidden)))
+    joins = [*read_joins(_scroll(graph, "all_joins", hidden=hidden))]
+    pairs = _without_relationship(graph, read_decided_pairs(graph), joins, hidden=hidden)
+    return best_first([*joins, *pairs])
 
 
 def catalog_reader(graph: "DataHubGraph") -> ReadJoins:
     """Return a function that reads the joins of some tables from the catalog."""
 
+    def read_page(datasets: Collection[str]) -> list[Join]:
+        found = [*read_joins(_scroll(graph, "joins_of_datasets", datasets=datasets))]
+        pairs = read_decided_pairs(graph, datasets)
+        return [*found, *_without_relationship(graph, pairs, found, hidden=False)]
+
     def read(tables: Collection[TableId]) -> Iterable[Join]:
         urns = [dataset_urn(table) for table in tables]
         pages = (urns[at : at + _DATASETS] for at in range(0, len(urns), _DATASETS))
-        found = (
-            join
-            for page in pages
-            for join in read_joins(_scroll(graph, "joins_of_datasets", datasets=page))
-        )
         # A join of two tables may be found with each of them.
-        return {join.urn: join for join in found}.values()
+        return {join.urn: join for page in pages for join in read_page(page)}.values()
 
     return read
 
@@ -251,16 +289,8 @@ def joinable_columns(graph: "DataHubGraph", column: str, *, namespace: str) -> l
     """
     data = execute(graph, "joinable_columns", column=column)
     with parsing("joinable_columns"):
-        values = _values(data["entity"], property_urn(namespace, JOINABLE_WITH))
-        return [*filter(None, (_column(value["stringValue"]) for value in values))]
-
-
-def _column(urn: str) -> ColumnId | None:
-    """Convert a URN to a column; None if it is no URN of a column, as people can set one."""
-    try:
-        return column_id(urn)
-    except InvalidUrnError:
-        return None
+        values = property_values(data["entity"], property_urn(namespace, JOINABLE_WITH))
+        return [*filter(None, (parse_column(value["stringValue"]) for value in values))]
 
 
 def columns_above(
@@ -283,20 +313,9 @@ def columns_above(
         return [
             (column, value["numberValue"])
             for entity in entities
-            for value in _values(entity, urn)
-            if (column := _column(entity["urn"]))
+            for value in property_values(entity, urn)
+            if (column := parse_column(entity["urn"]))
         ]
-
-
-def _values(entity: GraphQLObject | None, urn: str) -> list[GraphQLObject]:
-    """Return an entity's values of the structured property with the URN `urn`."""
-    assignments = ((entity or {}).get("structuredProperties") or {}).get("properties") or ()
-    return [
-        value
-        for assignment in assignments
-        if assignment["structuredProperty"]["urn"] == urn
-        for value in assignment["values"]
-    ]
 
 
 def statements_of_joins(graph: "DataHubGraph", joins: Iterable[Join]) -> dict[str, Statement]:

@@ -17,7 +17,7 @@ from datahub_hyperjoin.joins.join import (
     Role,
     Statement,
 )
-from datahub_hyperjoin.joins.safety import NOT_VERIFIED, grain_of
+from datahub_hyperjoin.joins.safety import NOT_VERIFIED, UNCOUNTED, grain_of
 from datahub_hyperjoin.names import without_extension
 from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.visible import visible
@@ -67,7 +67,13 @@ def describe(join: Join) -> Phrases:
 
 def summarize(join: Join) -> Phrases:
     """Describe a join in two phrases, for lists."""
-    return {"join": join.arrows, "means": f"{join.cardinality.words}; {decision_in_words(join)}"}
+    cardinality = cardinality_in_words(join)
+    return {"join": join.arrows, "means": f"{cardinality}; {decision_in_words(join)}"}
+
+
+def cardinality_in_words(join: Join) -> str:
+    """Name the cardinality of a join, if it is known."""
+    return "cardinality unknown" if join.is_uncounted else join.cardinality.words
 
 
 def role_in_words(join: Join) -> str:
@@ -90,9 +96,11 @@ def _role(join: Join) -> str:
 
 
 def _cardinality(join: Join) -> str:
+    if join.is_uncounted:
+        return UNCOUNTED
     left, right = join.tables
     amount = "any number of rows" if join.multiplies else "at most one row"
-    source = "" if join.evidence else ", as stated; nobody measured it"
+    source = "" if join.evidence else ", as the catalog states it"
     # Further rows may refer to the same key.
     is_open = join.known_role is Role.REFERENCE and join.cardinality is Cardinality.ONE_ONE
     so_far = " so far" if is_open else ""

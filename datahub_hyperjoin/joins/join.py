@@ -282,6 +282,11 @@ class Join:
         return Cardinality.MANY_ONE if self.referenced == self.right else Cardinality.ONE_MANY
 
     @property
+    def is_uncounted(self) -> bool:
+        """Whether nobody knows the cardinality: people joined two columns that no run has read."""
+        return self.is_written and self.evidence is None and self.stated is None
+
+    @property
     def compared_as(self) -> str:
         """The form in which values were compared; empty if as written, or in two steps alone."""
         evidence = self.evidence
@@ -301,6 +306,11 @@ class Join:
     def verdict(self) -> Verdict | None:
         """People's decision about the join; None if nobody has decided."""
         return self.catalog.verdict
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What people decided in the catalog: both verdicts if they contradict each other."""
+        return self.published.verdicts if self.published else ()
 
     @property
     def is_written(self) -> bool:

@@ -22,6 +22,9 @@ from datahub_hyperjoin.tables import TableId
 NOT_VERIFIED = "not verified on data"
 """Words that mark a join that was not verified on the data."""
 
+UNCOUNTED = "no run has counted its rows yet"
+"""Words that mark a join of two columns about which people decided before any run found it."""
+
 MIN_SCORE = BANDS["medium"]
 """Minimum joinability of a safe join that nobody has confirmed, and of a safe chain of joins."""
 
@@ -82,6 +85,9 @@ def _without_direction(role: Role) -> Iterator[str]:
 
 def _repeats(join: Join) -> Iterator[str]:
     """Yield a reason to doubt a join if its result repeats rows that should appear once."""
+    if join.is_uncounted:
+        yield f"{UNCOUNTED}, so they may repeat"
+        return
     grain = grain_of([join])
     if grain is None:
         yield "many-to-many: rows of both tables repeat, so sums over the result are wrong"

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from datahub_hyperjoin.client_errors import is_sendable
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql import accept, find_join, reject, undo
+from datahub_hyperjoin.graphql import accept, reject, undo
 from datahub_hyperjoin.graphql.decide import last_decision
 from datahub_hyperjoin.graphql.errors import (
     AmbiguousColumnError,
@@ -36,7 +36,8 @@ from datahub_hyperjoin.graphql.errors import (
     NoServerError,
     UnknownNameError,
 )
-from datahub_hyperjoin.graphql.find import find_path_end
+from datahub_hyperjoin.graphql.find import find_decidable, find_path_end
+from datahub_hyperjoin.graphql.pairs import is_pair
 from datahub_hyperjoin.graphql.read import catalog_reader, signed_in_user
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.joins.describe import (
@@ -333,7 +334,8 @@ class _Service:
         session = await run_in_threadpool(self._check, request)
         asked = await read_texts(request)
         decision, join = asked.get("decision", ""), asked.get("join", "")
-        if decision not in {*_DECIDE, _UNDONE} or not join.startswith(_RELATIONSHIP):
+        known = join.startswith(_RELATIONSHIP) or is_pair(join)
+        if decision not in {*_DECIDE, _UNDONE} or not known:
             raise _RefusedError(400, "the request names no join or decision")
         return await run_in_threadpool(self._store, session, asked)
 
@@ -353,7 +355,7 @@ class _Service:
         decision, join = asked["decision"], asked["join"]
         wanted = "" if decision == _UNDONE else decision
         with self._deciding:
-            verdict = find_join(session.graph, join).verdict
+            verdict = find_decidable(session.graph, join).verdict
             current = verdict.value if verdict else ""
             if current != asked.get("seen", session.shown.get(join, "")):
                 session.shown[join] = current

@@ -80,7 +80,7 @@ def test_a_safe_path_is_told_with_its_grain_and_sql() -> None:
             },
             {
                 "join": "b.key → d.key",
-                "cardinality": "many-to-one, as stated; nobody measured it",
+                "cardinality": "many-to-one, as the catalog states it",
                 "decided": "suggested with joinability 0.80; nobody decided",
             },
         ],

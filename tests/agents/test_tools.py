@@ -20,6 +20,7 @@ from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.graphql.find import find_path_end
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn, query_urn
+from lakes.lake import describe
 from lakes.shop import Shop, table
 
 CUSTOMER = "orders.customer → customers.id"
@@ -36,6 +37,9 @@ def tools(shop: Shop) -> JoinTools:
     shop.suggest("customers.region", "regions.id", 0.8)
     shop.suggest("orders.note", "regions.name", 0.99, role=Role.SAME_DOMAIN)
     return JoinTools(shop.graph)
+
+
+SHARED = "orders.country = regions.country"
 
 
 def joins(answer: Answer) -> list[str]:
@@ -227,12 +231,13 @@ def test_an_answer_reads_only_the_joins_on_its_way(shop: Shop, tools: JoinTools)
         shop.suggest(f"refunds.a{number}", f"far{number}.id", 0.9)
     orders, regions = (dataset_urn(table(name)) for name in ("orders", "regions"))
     asked: list[tuple[Tool, tuple[str, ...], int]] = [
-        # One request for the joins and one for their SQL.
-        (tools.suggest_joins, (orders,), 2),
-        # One for the joins at each of three datasets, and one for their SQL.
-        (tools.find_join_path, (orders, regions), 4),
-        # One by the name, one for the dataset, one for its joins and one for their SQL.
-        (tools.explain_join, (CUSTOMER,), 4),
+        # Two requests for the joins and decisions, and one for their SQL.
+        (tools.suggest_joins, (orders,), 3),
+        # Two at each of three datasets, and one for the SQL.
+        (tools.find_join_path, (orders, regions), 7),
+        # One by the name, one for the dataset, two for its joins, one for its columns and one for
+        # the SQL.
+        (tools.explain_join, (CUSTOMER,), 6),
     ]
     for tool, names, most in asked:
         shop.gms.requests.clear()
@@ -250,3 +255,45 @@ def test_of_a_join_that_was_accepted_and_rejected_the_rejection_holds(
     shop.gms.put(urn, GlobalTagsClass([*held.tags, *decided]))
     assert tools.explain_join(CUSTOMER)["unsafe"] == "a person rejected it"
     assert tools.suggest_joins("orders", other="customers")["answer"] == "no safe join known"
+
+
+def test_two_columns_without_a_relationship_are_listed_explained_and_decided(
+    shop: Shop, tools: JoinTools
+) -> None:
+    shop.list_partners("orders.country", "regions.country", 0.8, Role.SAME_DOMAIN)
+    listed = f"{PREFIX}orders.country = {PREFIX}regions.country"
+    assert SHARED not in joins(tools.joins_of_dataset("orders"))
+    assert SHARED in joins(tools.joins_of_dataset("orders", members=True))
+    told = tools.explain_join(listed)
+    assert (told["answer"], told["decided"]) == (
+        "not safe",
+        "suggested with joinability 0.80; nobody decided",
+    )
+    assert tools.question_about(listed, "both are ours").startswith(f"Accept the join {listed}?")
+    decided = tools.accept_join(listed, "both are ours")
+    assert decided == {
+        "answer": "accepted",
+        "join": listed,
+        "next": "it has no relationship yet: the next run reads the decision; no reason is stored",
+    }
+    assert tools.explain_join(listed)["decided"] == "accepted by people"
+    assert "regions.country = orders.country" in joins(tools.joins_of_dataset("regions"))
+    assert tools.reject_join(told["urn"], "they are not")["answer"] == "rejected"
+    assert SHARED not in joins(tools.joins_of_dataset("orders", members=True))
+    assert tools.undo_decision(told["urn"])["answer"] == "undone"
+    assert tools.undo_decision(told["urn"])["answer"] == "nobody has decided"
+
+
+def test_agents_decide_about_columns_that_nothing_joins(shop: Shop, tools: JoinTools) -> None:
+    shop.list_partners("orders.country", "regions.country", 0.8, Role.SAME_DOMAIN)
+    for name, column in (("orders", "agent"), ("refunds", "by")):
+        describe(shop.gms, table(name).name, [column], platform="postgres")
+    assert tools.accept_join("orders.agent = refunds.by", "said so")["answer"] == "accepted"
+    (found,) = tools.joins_of_dataset("refunds")["joins"]
+    assert found == {
+        "join": "refunds.by = orders.agent",
+        "means": "cardinality unknown; accepted by people",
+        "unsafe": "no run has counted its rows yet, so they may repeat",
+    }
+    with pytest.raises(UnknownNameError, match="the catalog has no join"):
+        tools.explain_join("orders.agent = refunds.order")

@@ -13,14 +13,9 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import SchemaFieldUrn, Urn
 
 from datahub_hyperjoin.emit.patches import read_changes
-from datahub_hyperjoin.emit.properties import (
-    Partner,
-    emit_column,
-    emit_dataset,
-    partners,
-    read_partners,
-)
+from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, partners
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, RowCounts, Verdict
+from datahub_hyperjoin.metadata.partners import Partner, read_partners
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, labels
 
@@ -129,7 +124,8 @@ def test_what_a_column_lists_is_read_back(
     properties = StructuredPropertiesClass.from_obj(
         {"properties": [change["value"] for change in read_changes(proposal) or ()]}, tuples=False
     )
-    assert read_partners(properties, "io.lake") == [partner]
+    values = {each.propertyUrn: each.values for each in properties.properties}
+    assert read_partners(values, "io.lake") == [partner]
 
 
 def test_links_have_a_name_without_dots(describe: Describe) -> None:

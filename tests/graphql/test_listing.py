@@ -93,13 +93,14 @@ def test_every_page_of_a_search_is_read(shop: Shop, monkeypatch: pytest.MonkeyPa
     assert sum(request.path == "/api/graphql" for request in shop.gms.requests) == 3
 
 
-def test_the_joins_of_a_dataset_cost_one_request_however_many_others_have(shop: Shop) -> None:
+def test_the_joins_of_a_dataset_cost_two_requests_however_many_others_have(shop: Shop) -> None:
     for number in range(600):
         shop.suggest(f"refunds.a{number}", "regions.id", 0.9)
     urns = {shop.suggest(f"orders.a{number}", "customers.id", 0.9) for number in range(200)}
     shop.gms.requests.clear()
     assert {join.urn for join in joins_of_dataset(shop.graph, ORDERS)} == urns
-    assert len(shop.gms.requests) == 1
+    # One for the relationships, and one for what people decided at columns.
+    assert len(shop.gms.requests) == 2
 
 
 def test_the_joins_of_many_datasets_are_read_in_parts(shop: Shop) -> None:
@@ -108,13 +109,13 @@ def test_the_joins_of_many_datasets_are_read_in_parts(shop: Shop) -> None:
     found = [*catalog_reader(shop.graph)([table(f"t{number}") for number in range(150)])]
     assert len(found) == len(urns)
     assert {join.urn for join in found} == urns
-    assert len(shop.gms.requests) == 2
+    assert len(shop.gms.requests) == 4
 
 
 def test_every_page_of_all_joins_is_read(shop: Shop) -> None:
     urns = {shop.suggest(f"orders.a{number}", "customers.id", 0.9) for number in range(501)}
     assert {join.urn for join in all_joins(shop.graph)} == urns
-    assert sum(request.path == "/api/graphql" for request in shop.gms.requests) == 2
+    assert sum(request.path == "/api/graphql" for request in shop.gms.requests) == 3
 
 
 def test_a_band_has_its_joins(shop: Shop) -> None:

@@ -56,7 +56,7 @@ def test_what_nobody_measured_is_not_told() -> None:
     assert describe(join("orders", "customers", None, role=None)) == {
         "join": "orders.key = customers.key",
         "cardinality": "many-to-one: each row of orders matches at most one row of customers, as "
-        "stated; nobody measured it",
+        "the catalog states it",
         "grain": "one row for each row of orders that matches",
         "decided": "created by a person",
     }

@@ -15,11 +15,14 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
+from datahub_hyperjoin.emit.properties import define_properties, emit_column
 from datahub_hyperjoin.joins import BANDS, Cardinality, Evidence, Join, Role, band
+from datahub_hyperjoin.metadata.partners import RELATIONS, Partner
 from datahub_hyperjoin.metadata.relationships import join_urn, tag_context, to_aspect
-from datahub_hyperjoin.metadata.urns import band_urn, dataset_urn, role_urn
+from datahub_hyperjoin.metadata.urns import NAMESPACE, band_urn, dataset_urn, role_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from gms import Gms
+from lakes.lake import describe
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,17 @@ class Shop:
             GlobalTagsClass([TagAssociationClass(tag, context=text) for tag, text in tags.items()]),
         )
         return urn
+
+    def list_partners(self, one: str, other: str, score: float, role: Role) -> None:
+        """Let two columns list each other as a run does, without a relationship."""
+        left, right = column(one), column(other)
+        names = {end.table: end.table.name for end in (left, right)}
+        for proposal in define_properties(NAMESPACE):
+            self.graph.emit(proposal)
+        for own, partner, kind in zip((left, right), (right, left), RELATIONS[role], strict=True):
+            unit = emit_column(own, [Partner(partner, score, kind)], names, NAMESPACE)
+            self.graph.emit(unit.metadata)
+            describe(self.gms, own.table.name, [own.path], platform="postgres")
 
     def write(self, name: str, *pairs: tuple[str, str]) -> str:
         """Store a relationship that a person made.

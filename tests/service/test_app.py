@@ -9,7 +9,7 @@ import pytest
 from datahub.ingestion.graph.client import DataHubGraph
 
 from browser.browsers import ADA, BOB, ORIGIN, Browser
-from datahub_hyperjoin.graphql import accept, find_join, undo
+from datahub_hyperjoin.graphql import accept, find_join, joins_of_dataset, undo
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from lakes.lake import describe
@@ -111,6 +111,18 @@ def test_a_decision_is_undone(shop: Shop, browser: Browser, join: str) -> None:
     assert browser.data(name="served")["verdicts"] == [""]
     assert not find_join(shop.graph, join).is_hidden
     assert browser.decide(join, "")[0] == 400
+
+
+def test_columns_without_a_relationship_are_decided_about(shop: Shop, browser: Browser) -> None:
+    assert browser.sign_in(ADA) == 204
+    shop.list_partners("orders.country", "regions.country", 0.82, Role.SAME_DOMAIN)
+    pair = joins_of_dataset(shop.graph, dataset_urn(table("orders")), members=True)[0].urn
+    assert browser.decide(pair, "accepted") == (200, {"decision": "accepted"})
+    assert browser.data(ORDERS, "served")["urns"] == [pair]
+    assert browser.decide(pair, "rejected")[0] == 200
+    assert browser.data(name="served")["verdicts"] == ["rejected"]
+    assert browser.decide(pair, "undone") == (200, {"decision": "undone", "was": ["rejected"]})
+    assert browser.data(ORDERS, "served")["urns"] == []
 
 
 def test_a_server_that_refuses_a_decision_is_quoted(
