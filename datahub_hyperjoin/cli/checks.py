@@ -131,6 +131,8 @@ _ENTITIES = {
     "tag": "tags",
     "glossaryNode": "term groups",
     "assertion": "watched joins",
+    "dataJob": "checkpoints",
+    "": "columns and datasets with empty aspects",
 }
 _WITHDRAW = "Run each recipe with all layers off first, as docs/uninstall.md says"
 
@@ -158,18 +160,18 @@ def remove_leftovers(*, namespace: str, yes: bool) -> None:
             click.echo(f"Still shown, and left: {found.visible:,}. {_WITHDRAW}", err=True)
         if found.decided:
             click.echo(f"Relationships left, as people decided: {found.decided:,}", err=True)
-        urns = [urn for some in found.removable.values() for urn in some]
+        groups = {**found.removable, "": [*found.empty]}
         told = ", ".join(
             f"{_ENTITIES.get(entity, entity)}: {len(some):,}"
-            for entity, some in found.removable.items()
+            for entity, some in groups.items()
             if some
         )
-        if not urns:
+        if not told:
             click.echo("Nothing to delete")
         elif not yes:
             click.echo(f"Would delete {told}. Add --yes to do so")
         else:
-            deleting = delete_for_good(graph, urns)
-            with click.progressbar(deleting, length=len(urns), file=sys.stderr) as progress:
+            deleting, length = delete_for_good(graph, found), sum(map(len, groups.values()))
+            with click.progressbar(deleting, length=length, file=sys.stderr) as progress:
                 deleted = sum(1 for _ in progress)
             click.echo(f"Deleted {told} ({deleted:,} in all)")

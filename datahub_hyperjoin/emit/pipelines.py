@@ -15,6 +15,7 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.filters import RawSearchFilter
 from datahub.ingestion.source.state.checkpoint import Checkpoint
+from datahub.ingestion.source.state.stale_entity_removal_handler import StaleEntityRemovalHandler
 from datahub.ingestion.source.state_provider.datahub_ingestion_checkpointing_provider import (
     DatahubIngestionCheckpointingProvider,
 )
@@ -85,6 +86,13 @@ def _list_pipelines(graph: DataHubGraph) -> Iterator[str]:
         job = DataJobUrn.from_string(urn)
         if job.job_id == JOB:
             yield DataFlowUrn.from_string(job.flow).flow_id
+
+
+def checkpoint_jobs(pipeline: str) -> Iterator[str]:
+    """Yield the URNs of the entities that hold the checkpoints of a pipeline."""
+    provider = DatahubIngestionCheckpointingProvider
+    for job in (JOB, StaleEntityRemovalHandler.compute_job_id("hyperjoin")):
+        yield provider.get_data_job_urn(provider.orchestrator_name, pipeline, job)
 
 
 def _read_pipeline(graph: DataHubGraph, name: str, warn: Warn) -> OtherPipeline | None:

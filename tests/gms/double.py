@@ -144,6 +144,10 @@ class Gms:
         """Return the content of all aspects of an entity."""
         return {name: stored.value for name, stored in self._store.aspects(urn).items()}
 
+    def all_aspects(self) -> dict[tuple[str, str], Json]:
+        """Return the content of every aspect, by the URN of its entity and its name."""
+        return self._store.all_aspects()
+
     def urns(self, entity: str) -> list[str]:
         """Return the URNs of all entities of a type, including soft-deleted ones."""
         return self._store.urns(entity)

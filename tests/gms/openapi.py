@@ -36,6 +36,7 @@ class OpenApi:
         routes.add("POST", rf"{entity}/(\w+)/batchGet", self._get_batch)
         routes.add("GET", rf"{entity}/(\w+)/([^/?]+)", self._get)
         routes.add("DELETE", rf"{entity}/(\w+)/([^/?]+)", self._delete)
+        routes.add("DELETE", rf"{entity}/(\w+)/([^/?]+)/(\w+)", self._delete_aspect)
         routes.add("GET", "/openapi/v1/registry/models/entity/specifications", self._specify)
         routes.add("GET", "/openapi/relationships/v1/?", self._relate)
         if relationships:
@@ -79,6 +80,11 @@ class OpenApi:
 
     def _delete(self, call: Call) -> Json:
         self._ingestion.delete(unquote(call.path[1]), "ingestion")
+        return {}
+
+    def _delete_aspect(self, call: Call) -> Json:
+        _, urn, aspect = call.path
+        self._ingestion.ingest([Proposal(unquote(urn), aspect, "DELETE", None, {}, {})])
         return {}
 
     def _show(self, urn: str, wanted: Sequence[str], *, system: bool) -> Json:

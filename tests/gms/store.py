@@ -64,6 +64,13 @@ class Store:
             latest = {aspect: values[-1] for aspect, values in series.items()}
             return {**self._entities.get(urn, {}), **latest}
 
+    def all_aspects(self) -> dict[tuple[str, str], Json]:
+        """Return the content of every aspect, by the URN of its entity and its name."""
+        with self.lock:
+            urns = {*self._entities, *self._series}
+            found = ((urn, self.aspects(urn).items()) for urn in urns)
+            return {(urn, name): stored.value for urn, held in found for name, stored in held}
+
     def urns(self, entity: str) -> list[str]:
         """Return the URNs of all entities of a type, sorted."""
         with self.lock:

@@ -117,7 +117,7 @@ class Runs:
         graph = self.gms.graph()
         for unit in source.get_workunits():
             if not self.loses(unit):
-                self._emit(unit, graph)
+                self._emit(unit, graph, pipeline)
         source.close()
         assert not source.report.failures, source.report.failures
         for _, committable in ctx.get_committables():
@@ -125,7 +125,8 @@ class Runs:
         self.reports.append(source.report)
         return source.report
 
-    def _emit(self, unit: MetadataWorkUnit, graph: Any) -> None:  # noqa: ANN401 - the client
+    def _emit(self, unit: MetadataWorkUnit, graph: Any, pipeline: str) -> None:  # noqa: ANN401 - the client
         proposal = unit.metadata
+        proposal.systemMetadata.pipelineName = pipeline  # type: ignore[union-attr]
         proposal.systemMetadata.runId = f"run {self.number}"  # type: ignore[union-attr]
         graph.emit(proposal)
