@@ -50,7 +50,7 @@ from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.find import FindConfig, LakeComparison, SqlConfig, compare, find
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import RunSql
+from datahub_hyperjoin.joins import Join, RunSql
 from datahub_hyperjoin.model.config.sections import find_unused_keys
 from datahub_hyperjoin.recipe import (
     HyperJoinConfig,
@@ -252,6 +252,19 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             incidents = self.config.emit.watch_incidents
             send_results(watched, graph, self.ctx.run_id, incidents=incidents)
         return tuple(each for each in watched if each.wanted)
+
+    def measure(self, join: Join) -> Join | None:
+        """Count the rows of two columns on the data, and write nothing.
+
+        Only the tables of these columns are read. None is returned if one of them is not among the
+        recipe's tables, or cannot be read, or a column is missing or has no values.
+
+        Raises:
+            HyperJoinError: The catalog or the tables cannot be read.
+        """
+        with locking(self.config.kept_folders), lazy_session(self.config.spark) as session:
+            measured = self._watching(self._read(session), session).measure([join])
+        return next(iter(measured), None)
 
     def _watching(self, catalog: Catalog, session: Session) -> Watching:
         return Watching(

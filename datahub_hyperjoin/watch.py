@@ -63,6 +63,12 @@ class Watching:
         with self.report.stage("Checking watched joins"):
             return self._check(mode, findings)
 
+    def measure(self, joins: Sequence[Join]) -> Sequence[Join]:
+        """Count the rows of given joins; those that cannot be counted are left out."""
+        run = (self.find, self.report, self.session)
+        profiles = profile_tables_of(joins, self.catalog, *run)
+        return measure_again(self._spelled_as(profiles, joins), profiles, *run).joins
+
     def _check(self, mode: JoinChoice, findings: Findings | None) -> tuple[Watched, ...]:
         known = self._known(mode)
         kept = [each.join for each in known.values() if each.wanted]

@@ -1,7 +1,7 @@
 """The commands that serve joins: `hyperjoin page`, `hyperjoin mcp` and `hyperjoin serve`."""
 
 import os
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
 import click
@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from datahub_hyperjoin.agents.errors import MissingMcpError, UnguardedServerError
 from datahub_hyperjoin.cli.connect import connected, connector, frontend_connector
 from datahub_hyperjoin.cli.output import print_warnings
+from datahub_hyperjoin.cli.recipes import open_recipe
 from datahub_hyperjoin.joins import MIN_SCORE
 from datahub_hyperjoin.service.address import Address, origin_of, site_of
 from datahub_hyperjoin.service.errors import MissingServiceError
@@ -150,7 +151,22 @@ def _check_options(*, http: bool) -> None:
     help="Address of datahub-frontend for this service. Whoever has signed in to DataHub then "
     "needs no token here. Needs --datahub-url, on the host of this service.",
 )
-def serve_people(*, host: str, port: int, url: str, datahub_url: str, frontend_url: str) -> None:
+@click.option(
+    "-c",
+    "--recipe",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Recipe with whose connections the rows of joins are counted that people suggest. Without "
+    "it, the next run counts them.",
+)
+def serve_people(
+    *,
+    host: str,
+    port: int,
+    url: str,
+    datahub_url: str,
+    frontend_url: str,
+    recipe: Path | None,
+) -> None:
     """Serve a page on which people accept and reject the joins of DataHub.
 
     Each person signs in with an access token of DataHub, or has signed in to DataHub's own pages,
@@ -158,7 +174,10 @@ def serve_people(*, host: str, port: int, url: str, datahub_url: str, frontend_u
     Preview tab of each dataset.
     """
     # A wrong setting stops the command, not a person's sign-in.
-    with nullcontext() if frontend_url else connected():
+    with (
+        nullcontext() if frontend_url else connected(),
+        closing(open_recipe(recipe)) if recipe else nullcontext() as source,
+    ):
         address = Address.of(host, port, url)
         datahub = origin_of("--datahub-url", datahub_url) if datahub_url else ""
         # The packages are optional.
@@ -173,7 +192,11 @@ def serve_people(*, host: str, port: int, url: str, datahub_url: str, frontend_u
         else:
             shown, connect_as = address.url, connector()
         service = create_service(
-            connect_as, address, frames=datahub, shared_with=datahub if frontend_url else ""
+            connect_as,
+            address,
+            frames=datahub,
+            shared_with=datahub if frontend_url else "",
+            measure=source.measure if source else None,
         )
         click.echo(f"The joins are at {shown}", err=True)
         serve_within_limits(service, host=host, port=port)

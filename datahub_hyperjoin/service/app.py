@@ -39,7 +39,7 @@ from datahub_hyperjoin.graphql.errors import (
 from datahub_hyperjoin.graphql.find import find_decidable, find_path_end
 from datahub_hyperjoin.graphql.pairs import is_pair
 from datahub_hyperjoin.graphql.read import catalog_reader, signed_in_user
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.joins.describe import (
     comparison_in_words,
     decision_in_words,
@@ -54,6 +54,7 @@ from datahub_hyperjoin.service.errors import NamelessPageError, QueueFilterError
 from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
 from datahub_hyperjoin.service.queue import assign, render_queue
 from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
+from datahub_hyperjoin.service.suggest import Measure, look_at_columns
 from datahub_hyperjoin.wording import minute_of
 
 CSRF_HEADER = "X-CSRF-Token"
@@ -204,7 +205,12 @@ _DECIDE = {Verdict.ACCEPTED.value: accept, Verdict.REJECTED.value: reject}
 
 
 def create_service(
-    connect: Connect, address: Address, *, frames: str = "", shared_with: str = ""
+    connect: Connect,
+    address: Address,
+    *,
+    frames: str = "",
+    shared_with: str = "",
+    measure: Measure | None = None,
 ) -> Starlette:
     """Create the web application that shows joins and stores decisions.
 
@@ -213,15 +219,18 @@ def create_service(
     of DataHub that the person enters, or, if it shares the sessions of DataHub's pages, with the
     cookies of those pages.
     """
-    return _Service(connect, address, shared_with).create_app(frames)
+    return _Service(connect, address, shared_with, measure).create_app(frames)
 
 
 class _Service:
-    def __init__(self, connect: Connect, address: Address, shared_with: str) -> None:
-        self._connect, self._address = connect, address
+    def __init__(
+        self, connect: Connect, address: Address, shared_with: str, measure: Measure | None
+    ) -> None:
+        self._connect, self._address, self._measure = connect, address, measure
         self._sessions, self._datahub = Sessions(), shared_with
         self._shared = SharedSessions(connect, self._sessions) if shared_with else None
         self._deciding, self._decisions = Lock(), dict[str, tuple[str, int]]()
+        self._measuring = Lock()
         # A browser takes a cookie with this prefix only from the host itself and over TLS.
         self._cookie = f"{'__Host-' if address.is_encrypted else ''}hyperjoin"
 
@@ -243,6 +252,7 @@ class _Service:
                 Route("/path", self._find_path),
                 Route("/decide", self._decide, methods=["POST"]),
                 Route("/assign", self._assign, methods=["POST"]),
+                Route("/suggest", self._suggest, methods=["POST"]),
                 *([] if self._shared else own_sign_in),
                 Route("/health", lambda _: PlainTextResponse("ok")),
             ],
@@ -349,6 +359,22 @@ class _Service:
         release = asked.get("change") == "released"
         owners = await run_in_threadpool(assign, session, join, assignee, release=release)
         return JSONResponse({"owners": owners})
+
+    async def _suggest(self, request: Request) -> Response:
+        """Describe two columns that a person thinks to join."""
+        session = await run_in_threadpool(self._check, request)
+        asked = await read_texts(request)
+        one, other = (asked.get(end, "").strip() for end in ("one", "other"))
+        if not (one and other):
+            raise _RefusedError(400, "name two columns")
+        return JSONResponse(await run_in_threadpool(self._look_at, session, one, other))
+
+    def _look_at(self, session: PersonalSession, one: str, other: str) -> dict[str, object]:
+        return look_at_columns(session.graph, one, other, self._measure and self._count)
+
+    def _count(self, join: Join) -> Join | None:
+        with self._measuring:  # one after another, as each reads whole tables
+            return self._measure(join) if self._measure else None
 
     def _store(self, session: PersonalSession, asked: Mapping[str, str]) -> Response:
         """Store a decision, unless another one was made since the person's page was loaded."""

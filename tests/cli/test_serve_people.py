@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -19,6 +20,7 @@ from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.cli.connect import connector
 from datahub_hyperjoin.graphql.errors import DeniedError
 from datahub_hyperjoin.graphql.read import signed_in_user
+from lakes.lake import describe_folder, write_flights
 from lakes.shop import Shop, open_shop
 from services.frontend import serve_frontend
 
@@ -80,6 +82,25 @@ def test_a_person_signs_in_and_sees_the_joins() -> None:
     assert f"The joins are at {origin}\n" in output
     assert ADA not in output
     assert OWNER not in output
+
+
+def test_a_recipe_counts_the_rows_of_what_people_suggest(shop: Shop, tmp_path: Path) -> None:
+    write_flights(tmp_path / "lake")
+    describe_folder(shop.gms, tmp_path / "lake")
+    config = {"catalog": {"folder": str(tmp_path / "lake")}}
+    rest = {"server": "${DATAHUB_GMS_URL}", "token": "${DATAHUB_GMS_TOKEN}"}
+    sink = {"type": "datahub-rest", "config": rest}
+    recipe = tmp_path / "recipe.yml"
+    recipe.write_text(json.dumps({"source": {"type": "hyperjoin", "config": config}, "sink": sink}))
+    with serving("-c", str(recipe)) as (origin, _):
+        headers = {"Origin": origin}
+        with httpx2.Client(trust_env=False, headers=headers, timeout=60) as person:
+            person.post(f"{origin}/sign-in", content=json.dumps({"token": ADA}))
+            csrf = person.get(f"{origin}/queue").text.partition('"csrf":"')[2].partition('"')[0]
+            columns = {"one": "flights.carrier", "other": "airlines.carrier"}
+            sent = {"content": json.dumps(columns), "headers": {"X-CSRF-Token": csrf}}
+            told = person.post(f"{origin}/suggest", **sent).json()
+    assert any("of the rows of flights.csv match" in fact for fact in told["facts"]), told
 
 
 def test_nobody_acts_with_the_credentials_of_the_machine(

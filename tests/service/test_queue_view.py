@@ -184,6 +184,19 @@ def test_selected_joins_are_assigned(shop: Shop, ada: Tab) -> None:
     assert ada.run(COUNT) == "2"
 
 
+def test_a_join_is_suggested_by_hand(shop: Shop, ada: Tab) -> None:
+    ada.run("document.querySelector('main details').open = true")
+    look = "document.querySelector('#suggest button').click()"
+    ada.run(f"one.value = 'orders.c000'; other.value = 'regions.od000'; {look}")
+    told = "document.getElementById('suggested').innerText"
+    ada.wait(f"{told}.includes(\"has no column 'od000'. Did you mean\")")
+    ada.run(f"other.value = 'regions.id000'; {look}")
+    ada.wait(f"{told}.startsWith('shop.public.orders.c000 → shop.public.regions.id000')")
+    ada.run("document.querySelector('[data-suggested=accepted]').click()")
+    ada.wait(f"{told}.includes('Accepted. The next run verifies')")
+    assert find_join(shop.graph, urns(ada)[0]).verdict is Verdict.ACCEPTED
+
+
 def test_filters_become_the_address(ada: Tab) -> None:
     ada.run("document.querySelector('#filters [name=table]').value = 'orders'")
     ada.run("document.querySelector('#filters [name=role]').value = 'sibling'")
@@ -205,6 +218,10 @@ def test_the_queue_is_accessible(ada: Tab, width: int, scheme: str) -> None:
     ada.send("Emulation.setDeviceMetricsOverride", **size)
     ada.run("document.querySelector('.queued button').click()")
     ada.wait(f"{COUNT} === '299'")
+    ada.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    ada.run("one.value = 'orders.c000'; other.value = 'regions.id000'")
+    ada.run("document.querySelector('#suggest button').click()")
+    ada.wait("document.querySelectorAll('[data-suggested]').length === 2")
     ada.run((files("axe_core_python") / "axe.min.js").read_text("utf-8"))
     ada.run("globalThis.found = null; axe.run().then((all) => { found = all.violations; }); 0")
     ada.wait("found !== null")
