@@ -55,21 +55,29 @@ class Catalog:
 def declared_keys(datasets: "Iterable[Dataset]") -> DeclaredKeys:
     """Return the primary keys and foreign keys of datasets."""
     datasets = tuple(datasets)
-    known = {ColumnId(dataset.table, path) for dataset in datasets for path, _ in dataset.columns}
-    primary = (
-        tuple(ColumnId(dataset.table, path) for path in dataset.primary_key) for dataset in datasets
-    )
-    foreign = (key for dataset in datasets for key in dataset.foreign_keys)
-    return DeclaredKeys.of(
-        filter(known.issuperset, primary),
-        (key for key in foreign if known.issuperset(chain(*key.pairs))),
+    paths = {dataset.table: {path for path, _ in dataset.columns} for dataset in datasets}
+    known = {ColumnId(table, path) for table, own in paths.items() for path in own}
+
+    # DataHub's Unity source spells the columns of a key as its author did, not as the table does.
+    def spelled(column: ColumnId) -> ColumnId:
+        return replace(column, path=find_spelling(column.path, paths.get(column.table, ())))
+
+    keys = DeclaredKeys.of(
+        (tuple(ColumnId(it.table, path) for path in it.primary_key) for it in datasets),
+        (key for dataset in datasets for key in dataset.foreign_keys),
+    ).renamed(spelled)
+    return replace(
+        keys,
+        unique=keys.unique & known,
+        composite=frozenset(filter(known.issuperset, keys.composite)),
+        foreign=tuple(key for key in keys.foreign if known.issuperset(chain(*key.pairs))),
     )
 
 
 def assemble_facts(
     *,
     datasets: "Iterable[Dataset]",
-    relationships: "Iterable[Relationship]" = (),
+    related: Mapping[JoinedColumns, str] | None = None,
     decisions: "Mapping[JoinedColumns, Decision] | None" = None,
     deleted: Iterable[str] = (),
     queries: Mapping[Pair, int] | None = None,
@@ -77,8 +85,7 @@ def assemble_facts(
 ) -> CatalogFacts:
     """Build the catalog facts from all metadata that a run reads from DataHub."""
     datasets = tuple(datasets)
-    related = related_columns(relationships)
-    decisions = decisions or {}
+    related, decisions = related or {}, decisions or {}
     counts: dict[JoinedColumns, int] = {(pair,): count for pair, count in (queries or {}).items()}
     stated = {}
     for columns in sorted({*related, *decisions, *counts}):

@@ -7,7 +7,7 @@ from typing import TypeVar
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StatusClass, StructuredPropertiesClass
 
-from datahub_hyperjoin.catalog.catalog import Catalog, assemble_facts
+from datahub_hyperjoin.catalog.catalog import Catalog, assemble_facts, related_columns
 from datahub_hyperjoin.catalog.datasets import Dataset, mark_personal, name_labels, read_datasets
 from datahub_hyperjoin.catalog.decisions import (
     by_urn,
@@ -39,6 +39,7 @@ from datahub_hyperjoin.catalog.relationships import (
 )
 from datahub_hyperjoin.catalog.renamed_tables import follow_renamed
 from datahub_hyperjoin.catalog.scope import Scope
+from datahub_hyperjoin.catalog.semantic_models import read_modelled_joins, with_modelled_keys
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.catalog.written_state import History
@@ -115,9 +116,14 @@ def read_catalog(
     scope = replace(scope, renamed={**members, **scope.renamed})
     decisions = follow_renamed(graph, decisions, datasets, covered=covered, scope=scope, warn=warn)
     labels = _if_readable(lambda: name_labels(graph, datasets.values()), warn)
+    modelled = _if_readable(lambda: read_modelled_joins(graph, datasets, warn), warn)
+    datasets = with_modelled_keys(datasets, modelled.values())
     facts = assemble_facts(
         datasets=datasets.values(),
-        relationships=joins.relationships.values(),
+        related={
+            **{columns: join.model for columns, join in modelled.items() if not join.key},
+            **related_columns(joins.relationships.values()),
+        },
         decisions=decisions,
         deleted=composites,
         queries=queries,

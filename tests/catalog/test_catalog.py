@@ -59,7 +59,7 @@ def test_an_empty_catalog_has_no_facts() -> None:
 def test_all_evidence_of_a_pair_is_combined() -> None:
     facts = assemble_facts(
         datasets=DATASETS,
-        relationships=[THEIRS],
+        related=related_columns([THEIRS]),
         decisions={
             (PAIR,): Decision(Verdict.ACCEPTED, ADA),
             (THIRD,): Decision(Verdict.REJECTED),
@@ -83,7 +83,7 @@ def test_all_evidence_of_a_pair_is_combined() -> None:
 def test_a_relationship_of_several_columns_says_nothing_of_any_single_pair() -> None:
     both = replace(THEIRS, pairs=(PAIR, OTHER))
     accepted = {both.pairs: Decision(Verdict.ACCEPTED, ADA)}
-    facts = assemble_facts(datasets=(), relationships=[both], decisions=accepted)
+    facts = assemble_facts(datasets=(), related=related_columns([both]), decisions=accepted)
     assert facts.pairs == {}
     said = CatalogEvidence(related=both.urn, verdict=Verdict.ACCEPTED, by=ADA)
     assert facts.composites == {columns_urn(both.pairs): said}

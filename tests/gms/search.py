@@ -237,5 +237,6 @@ _FIELDS: dict[str, Callable[[Store, str], Values]] = {
     "owners": _each("ownership", "owners", "owner"),
     "customProperties": _custom,
     "qualifiedName": _of("qualifiedName", "propertyDefinition"),
+    "semanticModel": _of("semanticModel", "semanticModelProperties"),
     "jobId": _of("jobId", "dataJobKey"),
 }
