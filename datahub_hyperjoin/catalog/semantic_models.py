@@ -40,6 +40,7 @@ from datahub_hyperjoin.metadata.urns import (
     OWN_MODELS,
     SEMANTIC_MODEL,
     column_id,
+    column_urn,
     dataset_urn,
     table_id,
 )
@@ -219,9 +220,10 @@ def _trace(
 ) -> dict[ColumnId, ColumnId]:
     """Find the column of a table of the run from which each of the given columns comes."""
     found: dict[ColumnId, ColumnId] = {}
+    tables = datasets.keys() - logical
     now = {column: column for column in columns}
     for _ in range(_MOST_STEPS + 1):
-        arrived = {start for start, at in now.items() if at.table in datasets.keys() - logical}
+        arrived = {start for start, at in now.items() if at.table in tables}
         for start in arrived:
             known = {path for path, _ in datasets[now[start].table].columns}
             if (path := find_spelling(now[start].path, known)) in known:
@@ -244,7 +246,7 @@ def _upstream(column: ColumnId, lineage: UpstreamLineageClass | None) -> ColumnI
     ends = {
         column_id(upstream)
         for edge in lineage.fineGrainedLineages or ()
-        if column in map(column_id, edge.downstreams or ())
+        if column_urn(column) in (edge.downstreams or ())
         for upstream in edge.upstreams or ()
         if guess_entity_type(upstream) == "schemaField"
     }

@@ -44,9 +44,7 @@ _CHOSEN = {
 }
 
 
-def group_by_schema(
-    joins: Iterable[SafeJoin],
-) -> dict[str, list[SafeJoin]]:
+def group_by_schema(joins: Iterable[SafeJoin]) -> dict[str, list[SafeJoin]]:
     """Group joins by the URN of their semantic model, which is that of the referring table."""
     # A model of connected tables would change its identity with each new join between two of them,
     # and lose the owners and tags that people gave it.
