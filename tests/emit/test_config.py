@@ -68,17 +68,19 @@ def test_what_no_reader_may_see_is_no_address(address: str) -> None:
         parse(files_at=address)
 
 
+@pytest.mark.parametrize("key", ["watch", "semantic_models"])
 @pytest.mark.parametrize("written", ["accepted", "declared", "safe"])
-def test_references_are_watched_by_their_kind(written: str) -> None:
-    assert parse(watch=written).watch == JoinChoice(written)
-    assert parse(watch="off").watch is parse().watch is False
+def test_joins_are_chosen_by_what_is_known(key: str, written: str) -> None:
+    assert getattr(parse(**{key: written}), key) == JoinChoice(written)
+    assert getattr(parse(**{key: "off"}), key) is getattr(parse(), key) is False
 
 
+@pytest.mark.parametrize("key", ["watch", "semantic_models"])
 @pytest.mark.parametrize("written", [True, "all", 3, None])
-def test_an_unknown_kind_of_watched_references_is_refused(written: object) -> None:
-    message = r"emit\.watch\n  Value error, Write `false`, `accepted`, `declared` or `safe`"
+def test_an_unknown_choice_of_joins_is_refused(key: str, written: object) -> None:
+    message = rf"emit\.{key}\n  Value error, Write `false`, `accepted`, `declared` or `safe`"
     with pytest.raises(ValueError, match=message):
-        parse(watch=written)
+        parse(**{key: written})
 
 
 @pytest.mark.parametrize(
