@@ -131,6 +131,7 @@ _ENTITIES = {
     "tag": "tags",
     "glossaryNode": "term groups",
     "assertion": "watched joins",
+    "semanticModel": "semantic models",
     "dataJob": "checkpoints",
     "": "columns and datasets with empty aspects",
 }

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
+
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit.watched_joins import Watched
 from datahub_hyperjoin.joins import (
@@ -13,10 +15,12 @@ from datahub_hyperjoin.joins import (
     Derivation,
     Join,
     JoinedColumns,
+    KnownNamesakes,
     Statement,
     sort_joins,
 )
-from datahub_hyperjoin.metadata.relationships import join_urn
+from datahub_hyperjoin.joins.evidence import read_told
+from datahub_hyperjoin.metadata.relationships import EVIDENCE, join_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 
@@ -145,6 +149,17 @@ def _settled(join: Join, catalog: Catalog, remembered: Mapping[str, float]) -> J
         before = replace(now, joinability=remembered[urn])
     # What nobody verified has a band of its own, whatever its score.
     same_kind = (before.evidence is None) == (now.evidence is None)
-    if same_kind and abs(before.joinability - now.joinability) < DEAD_BAND:
-        return replace(now, joinability=before.joinability)
-    return now
+    if not same_kind or abs(before.joinability - now.joinability) >= DEAD_BAND:
+        return now
+    kept = replace(now, joinability=before.joinability)
+    return _with_reasons(kept, relationship.aspect) if relationship and before is not now else kept
+
+
+def _with_reasons(join: Join, written: ERModelRelationshipPropertiesClass) -> Join:
+    """Return a join with those reasons for its score with which the kept score was written."""
+    # People's decisions about its relatives explain a score that they moved. Where they did not,
+    # their number alone would rewrite the relatives of every decision.
+    evidence = written.customProperties.get(EVIDENCE, "")
+    catalog = replace(join.catalog, told=read_told(evidence))
+    known = KnownNamesakes.are_in(evidence)
+    return replace(join, catalog=catalog, namesakes=join.namesakes if known else None)

@@ -1,5 +1,6 @@
 """What is known about a pair of columns: measures of the data, the catalog's facts, decisions."""
 
+import re
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cache
@@ -256,6 +257,27 @@ class CatalogEvidence:
         return f"{' and '.join(parts)} of such columns"
 
 
+_TOLD = re.compile(
+    r"people (?:accepted ([\d,]+) joins?)?(?: and )?(?:rejected ([\d,]+) joins?)? of such columns"
+)
+
+
+def read_told(text: str) -> tuple[int, int]:
+    """Read `CatalogEvidence.told` from a text that may have its phrase.
+
+    >>> read_told(f"on the data; {CatalogEvidence(told=(1200, 1)).descriptions[0]}; more")
+    (1200, 1)
+    >>> read_told(CatalogEvidence(told=(0, 2)).descriptions[0]), read_told("on the data")
+    ((0, 2), (0, 0))
+    """
+    found = _TOLD.search(text)
+    accepted, rejected = found.groups(default="0") if found else ("0", "0")
+    return int(accepted.replace(",", "")), int(rejected.replace(",", ""))
+
+
+_KNOWN_KEY = "with a known key"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownNamesakes:
     """What is known of the columns that have the name of a referring column."""
@@ -265,6 +287,11 @@ class KnownNamesakes:
 
     agreeing: int
     """Number of the `known` columns that refer to the same key as the referring column."""
+
+    @staticmethod
+    def are_in(text: str) -> bool:
+        """Return whether a text describes known references."""
+        return _KNOWN_KEY in text
 
     def describe(self, column: ColumnId, key: ColumnId) -> str:
         """Describe the known references of columns with the name of `column`, in words.
@@ -276,7 +303,7 @@ class KnownNamesakes:
         >>> KnownNamesakes(known=1, agreeing=1).describe(customer, key)
         'the only column named o with a known key refers to customers.c'
         """
-        end = f"named {column.path} with a known key"
+        end = f"named {column.path} {_KNOWN_KEY}"
         if self.known == 1:
             return f"the only column {end} refers to {key}"
         verb = "refers" if self.agreeing == 1 else "refer"

@@ -59,6 +59,9 @@ words."""
 WITHDRAWN_BY = "withdrawn_by"
 """The custom property that names the run which withdrew a relationship or query."""
 
+EVIDENCE = "evidence"
+"""The custom property of a relationship that tells in words what speaks for the join."""
+
 COPIED = "copied_decision"
 """The detail of a tag's attribution that marks a decision which people made elsewhere, such as in
 the file of decisions. The tag is no decision of its own."""
@@ -231,7 +234,7 @@ def _custom_properties(join: Join, model_version: str) -> dict[str, str]:
         _BAND: join.band,
         _ROLE: join.role.value,
         **dict(_measured_properties(evidence) if evidence else ()),
-        "evidence": "; ".join(known),
+        EVIDENCE: "; ".join(known),
         **(dict(zip(_CROSSWALK, map(column_urn, join.via), strict=True)) if join.via else {}),
         MODEL_VERSION: model_version,
     }

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.graphql import all_joins
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import CatalogEvidence, Join
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.tables import pair_of
 from gms import Gms
 from lakes.lake import codes, column, describe_folder, write_table
@@ -48,24 +49,34 @@ def decide(gms: Gms, *words: str) -> None:
     assert done.exit_code == 0, done.output
 
 
-def recalibrated(join: Join) -> Join:
-    """Return a join with a slightly lower score, as a new calibration gives it."""
-    return replace(join, joinability=join.joinability - 0.03)
+def told(join: Join) -> Join:
+    """Return a join with a slightly lower score, since people decided about its relatives."""
+    catalog = CatalogEvidence(told=(1, 1))
+    return replace(join, joinability=join.joinability - 0.03, catalog=catalog)
 
 
-def test_two_decisions_rewrite_what_they_concern(gms: Gms, quick: Runs, joins: list[Join]) -> None:
+def test_eleven_decisions_rewrite_what_they_concern(
+    gms: Gms, quick: Runs, joins: list[Join]
+) -> None:
     quick(joins, emit=LAYERS)
-    accepted, rejected = (pair_of(join.left, join.right) for join in joins[10:12])
-    decide(gms, "accept", urn_of(accepted))
-    decide(gms, "reject", urn_of(rejected))
+    pairs = [pair_of(join.left, join.right) for join in joins]
+    accepted, rejected = pairs[10:15], pairs[20:26]
+    decide(gms, "accept", *map(urn_of, accepted))
+    decide(gms, "reject", *map(urn_of, rejected))
     before = len(gms.writes)
     quick.model_version = "2"
-    moved = [recalibrated(join) for join in joins]
+    moved = [told(join) for join in joins]
     report = quick([*moved], emit=LAYERS)
     assert report.models_trained == 0
     written = [write for write in gms.writes[before:] if write.entity != "dataJob"]
-    assert 0 < len(written) <= 20, [(write.urn, write.aspect) for write in written]
-    assert shown(gms) == {pair_of(join.left, join.right) for join in joins} - {rejected}
+    decided = [*accepted, *rejected]
+    ends = {end for pair in decided for end in pair}
+    relationships = [*map(urn_of, decided)]
+    concerned = {*map(column_urn, ends), *relationships, *map(query_urn, relationships)}
+    concerned |= {dataset_urn(end.table) for end in ends}
+    assert {write.urn for write in written} <= concerned
+    assert 0 < len(written) <= 8 * len(decided)
+    assert shown(gms) == {*pairs}.difference(rejected)
     before = len(gms.writes)
     quick([*moved], emit=LAYERS)
     assert {write.entity for write in gms.writes[before:]} <= {"dataJob"}

@@ -14,7 +14,7 @@ from datahub_hyperjoin.emit.publication import (
     keep_written_scores,
     scores_to_remember,
 )
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import CatalogEvidence, Join, KnownNamesakes, Role
 from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
 from lakes.lake import EVIDENCE, column
 
@@ -68,6 +68,30 @@ def settled(now: float, before: float, **rest: bool) -> float:
 )
 def test_a_score_is_news_if_it_moves_far(now: float, before: float, written: float) -> None:
     assert settled(now, before) == written
+
+
+NOTE = "people rejected 2 joins of such columns"
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "noted", "written"),
+    [
+        (0.88, 0.9, False, False),
+        (0.8, 0.9, False, True),
+        (0.88, 0.9, True, True),
+    ],
+)
+def test_decisions_about_relatives_are_told_with_the_score_that_they_moved(
+    *, now: float, before: float, noted: bool, written: bool
+) -> None:
+    told = CatalogEvidence(told=(0, 2))
+    known = KnownNamesakes(known=1, agreeing=1)
+    reasons = replace(JOIN, role=Role.REFERENCE, referenced=JOIN.right, catalog=told)
+    join = replace(reasons, namesakes=known, joinability=now)
+    shown = catalog(replace(join if noted else JOIN, joinability=before))
+    [found] = keep_written_scores(published(join), shown, {}).joins
+    evidence = to_aspect(found, "2").customProperties["evidence"]
+    assert (NOTE in evidence, "the only column named" in evidence) == (written, written)
 
 
 def test_a_hidden_relationship_settles_nothing() -> None:

@@ -1,7 +1,7 @@
 """Run the source with given joins, which is faster than finding them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql import all_joins
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
-from datahub_hyperjoin.metadata.relationships import join_urn
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
+from datahub_hyperjoin.metadata.relationships import catalog_evidence, join_urn
 from datahub_hyperjoin.recipe import HyperJoinConfig
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
@@ -69,6 +69,10 @@ class GivenJoins(HyperJoinSource):
     joins: Sequence[Join] = ()
     model_version = "1"
 
+    @staticmethod
+    def _evidence(join: Join, catalog: Catalog) -> CatalogEvidence:
+        return replace(catalog_evidence(join.pairs, catalog.facts), told=join.catalog.told)
+
     def _find(self, catalog: Catalog, session: Session) -> Findings:
         tables = {table.id for table in catalog.tables}
         return Findings(
@@ -76,7 +80,7 @@ class GivenJoins(HyperJoinSource):
             keys=(),
             suggestions=(),
             joins=tuple(
-                join
+                replace(join, catalog=self._evidence(join, catalog))
                 for join in self.joins
                 if {join.left.table, join.right.table} <= tables
                 and (join.left, join.right) not in catalog.facts.rejected
