@@ -42,8 +42,7 @@ def accept(graph: "DataHubGraph", urn: str, *, why: str = "") -> None:
         decide_columns(graph, join, Verdict.ACCEPTED)
         return
     _define(graph, ACCEPTED)
-    rejected = Verdict.REJECTED in join.verdicts
-    execute(graph, "accept_join", join=join.urn, hidden=join.is_hidden, rejected=rejected)
+    execute(graph, "accept_join", join=join.urn, hidden=join.is_hidden, **_decided(join))
     _describe(graph, join, why)
 
 
@@ -66,8 +65,7 @@ def reject(graph: "DataHubGraph", urn: str, *, why: str = "") -> None:
         decide_columns(graph, join, Verdict.REJECTED)
         return
     _define(graph, REJECTED)
-    accepted = Verdict.ACCEPTED in join.verdicts
-    execute(graph, "reject_join", join=join.urn, visible=not join.is_hidden, accepted=accepted)
+    execute(graph, "reject_join", join=join.urn, visible=not join.is_hidden, **_decided(join))
     _describe(graph, join, why)
 
 
@@ -92,11 +90,16 @@ def undo(graph: "DataHubGraph", urn: str) -> tuple[Verdict, ...]:
         return decide_columns(graph, join, None)
     if not join.verdicts:
         return ()
-    accepted, rejected = (each in join.verdicts for each in (Verdict.ACCEPTED, Verdict.REJECTED))
-    decided = {"accepted": accepted, "rejected": rejected}
+    decided = _decided(join)
     # A join that a run withdrew stays hidden.
-    execute(graph, "undo_decision", join=join.urn, hidden=rejected and join.is_hidden, **decided)
+    hidden = decided["rejected"] and join.is_hidden
+    execute(graph, "undo_decision", join=join.urn, hidden=hidden, **decided)
     return join.verdicts
+
+
+def _decided(join: Join) -> dict[str, bool]:
+    """Return which decisions about a join were made."""
+    return {verdict.value: verdict in join.verdicts for verdict in Verdict}
 
 
 def last_decision(graph: "DataHubGraph", urn: str) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
+from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import pair_of
@@ -123,6 +124,8 @@ def test_a_term_that_a_person_removes_from_a_column_stays_away(gms: Gms, quick: 
         assert terms(gms, DEST_URN) == []
         assert news(gms, before) == set()
     assert terms(gms, ORIGIN_URN) == [term]
+    # A column has many joins with the others of its term: about none of them is decided.
+    assert [join.verdict for join in all_joins(gms.graph())] == [None, None]
     gms.put(DEST_URN, GlossaryTermsClass([GlossaryTermAssociationClass(term)], STAMP))
     quick(AIRPORTS, emit=EMIT)
     quick(AIRPORTS)
