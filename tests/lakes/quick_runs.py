@@ -71,7 +71,8 @@ class GivenJoins(HyperJoinSource):
 
     @staticmethod
     def _evidence(join: Join, catalog: Catalog) -> CatalogEvidence:
-        return replace(catalog_evidence(join.pairs, catalog.facts), told=join.catalog.told)
+        known = catalog_evidence(join.pairs, catalog.facts)
+        return known if known != CatalogEvidence() else join.catalog
 
     def _find(self, catalog: Catalog, session: Session) -> Findings:
         tables = {table.id for table in catalog.tables}
