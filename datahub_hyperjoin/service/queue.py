@@ -9,12 +9,7 @@ from urllib.parse import urlencode
 
 from datahub_hyperjoin.graphql.decide import assign_owner, release_owner
 from datahub_hyperjoin.graphql.find import find_dataset, find_join
-from datahub_hyperjoin.graphql.review import (
-    MOST_REVIEWED,
-    ReviewFilter,
-    ReviewState,
-    joins_to_review,
-)
+from datahub_hyperjoin.graphql.review import ReviewFilter, ReviewState, joins_to_review
 from datahub_hyperjoin.joins import Join, Role, rename_columns
 from datahub_hyperjoin.joins.describe import describe_rows, list_notes, role_in_words
 from datahub_hyperjoin.joins.lists import short_columns
@@ -88,7 +83,7 @@ def render_queue(
         rows=_list_rows(joins),
         total=review.total,
         is_most=review.total > reachable and bool(wanted.at_least),
-        left_out=max(review.total - MOST_REVIEWED, 0),
+        reachable=reachable,
         first=start + 1,
         last=start + len(joins),
         previous=_address(asked, max(start - _PAGE, 0)) if start else "",

@@ -120,6 +120,8 @@ def test_a_page_of_many_joins_takes_few_requests(
     assert len(listed) == 20
     served = browser.data("/queue", "served")
     assert served["total"] == 60
+    page = browser.client.get("/queue").text
+    assert "The queue lists the best 20; 40 more follow once these are decided" in page
     page = browser.client.get("/queue?at-least=0.7").text
     assert '<dd>up to <span id="count">' in page
 
@@ -195,7 +197,10 @@ def test_joins_are_assigned_and_released(shop: Shop, browser: Browser, joins: li
 
 
 @pytest.mark.parametrize("path", ["/assign", "/decide"])
-def test_another_site_changes_nothing(browser: Browser, joins: list[str], path: str) -> None:
+def test_another_site_changes_nothing(
+    shop: Shop, browser: Browser, joins: list[str], path: str
+) -> None:
+    shop.gms.put("urn:li:corpuser:ada", CorpUserInfoClass(active=True))
     csrf = browser.data("/queue", "served")["csrf"]
     asked = {"join": joins[0], "assignee": "me", "decision": "accepted", "seen": ""}
     for headers in ({"Origin": "http://evil.example", "X-CSRF-Token": csrf}, {"Origin": ORIGIN}):

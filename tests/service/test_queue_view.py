@@ -147,7 +147,7 @@ def test_of_two_people_the_first_is_named_and_all_other_decisions_are_stored(
     bob.wait(f"{COUNT} === '298'")
     ada.run(f"{rows}.forEach((row) => row.querySelector('input').click())")
     ada.run("document.querySelector('[data-all=accepted]').click()")
-    ada.wait(f"{SAID} === 'Accepted: 2 joins; not stored: 2 joins, see there'")
+    ada.wait(f"{SAID} === 'Accepted: 2 joins; not stored: 2 joins, for the reason in the list'")
     told = ada.run(f"{rows}.map((row) => row.querySelector('small').textContent)")
     assert told[0] == told[3] == ""
     assert told[1].startswith("bob accepted this join on 20")
