@@ -25,6 +25,7 @@ OURS = {
     "erModelRelationship": {"erModelRelationshipProperties", "globalTags", "status"},
     "query": {"queryProperties", "querySubjects", "dataPlatformInstance", "status"},
     "document": {"documentInfo", "documentSettings", "status"},
+    "semanticModel": {"semanticModelInfo", "status"},
     "tag": {"tagKey", "tagProperties"},
     "structuredProperty": {"propertyDefinition", "structuredPropertySettings"},
     # DataHub's own record of a run.
@@ -73,6 +74,7 @@ def check_manners(gms: Gms) -> None:
             "erModelRelationship",
             "query",
             "document",
+            "semanticModel",
         ):
             assert write.urn not in hidden, write
 
