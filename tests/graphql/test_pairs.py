@@ -27,6 +27,7 @@ from datahub_hyperjoin.metadata.urns import (
     dataset_urn,
     property_urn,
 )
+from lakes.lake import describe
 from lakes.shop import Shop, column, table
 
 ORDERS, REGIONS = dataset_urn(table("orders")), dataset_urn(table("regions"))
@@ -94,6 +95,18 @@ def test_a_pair_that_was_accepted_and_is_hidden_since_is_not_read(shop: Shop) ->
     assert urns(all_joins(shop.graph)) == [urn]
     reject(shop.graph, urn)
     assert all_joins(shop.graph) == joins_of_dataset(shop.graph, REGIONS) == []
+
+
+def test_a_decision_is_stored_at_the_path_that_datahub_has(shop: Shop) -> None:
+    typed = "[version=2.0].[type=struct].[type=string].agent"
+    describe(shop.gms, table("refunds").name, [typed], platform="postgres")
+    accept(shop.graph, "refunds.agent = regions.country")
+    (stored,) = [urn for urn in shop.gms.urns("schemaField") if "refunds" in urn]
+    assert stored == column_urn(column(f"refunds.{typed}"))
+    (found,) = all_joins(shop.graph)
+    assert found.condition == "shop.public.refunds.agent = shop.public.regions.country"
+    assert undo(shop.graph, found.urn) == (Verdict.ACCEPTED,)
+    assert all_joins(shop.graph) == []
 
 
 def test_decisions_about_other_datasets_are_not_read(shop: Shop) -> None:
