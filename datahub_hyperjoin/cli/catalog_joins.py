@@ -20,6 +20,7 @@ from datahub_hyperjoin.graphql import (
 )
 from datahub_hyperjoin.graphql.errors import THE_CATALOG
 from datahub_hyperjoin.graphql.find import find_decidable, find_path_end
+from datahub_hyperjoin.graphql.pairs import is_pair
 from datahub_hyperjoin.graphql.read import catalog_reader, statements_of_joins
 from datahub_hyperjoin.joins import Join, Statement, Verdict
 from datahub_hyperjoin.joins.path_search import ReadJoins
@@ -27,6 +28,8 @@ from datahub_hyperjoin.joins.paths import PathEnd
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.export import DeclaredColumns
+
+_NO_REASON = "The reason is not stored: only a join that a run has written has a description"
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class CatalogJoins(JoinSource):
         decide = accept if verdict is Verdict.ACCEPTED else reject
         for join in joins:
             decide(self.graph, join.urn, why=why)
+        if why and any(is_pair(join.urn) for join in joins):
+            click.echo(_NO_REASON, err=True)
 
     @override
     def undo(self, join: Join) -> Sequence[Verdict]:

@@ -32,8 +32,11 @@ def test_two_columns_are_accepted_rejected_and_undone_without_a_relationship(run
     assert run("accept", "delays.carrier = airlines.carrier").output == (
         "Accepted airlines.csv.carrier = delays.csv.carrier\n"
     )
-    done = run("accept", "flights.carrier = delays.carrier")
-    assert (done.exit_code, done.output) == (0, f"Accepted {OWN}\n")
+    done = run("accept", "flights.carrier = delays.carrier", "--why", "one code")
+    assert (done.exit_code, done.stdout) == (0, f"Accepted {OWN}\n")
+    assert done.stderr == (
+        "The reason is not stored: only a join that a run has written has a description\n"
+    )
     report = runs([CARRIER, PLANE])
     assert report.joins_accepted == 2
     assert run("reject", OWN).output == f"Rejected {OWN}\n"
