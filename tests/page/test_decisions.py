@@ -16,9 +16,19 @@ from hypothesis import strategies as st
 
 from browser import chromium
 from browser.chromium import Tab
-from browser.pages import FLIGHTS, PLANES, TEAMS, column, join, profiles, write, write_found
+from browser.pages import (
+    FLIGHTS,
+    PLANES,
+    TEAMS,
+    UNFOLD,
+    column,
+    join,
+    profiles,
+    write,
+    write_found,
+)
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import Derivation, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page.write import list_decisions
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -309,3 +319,31 @@ def test_the_page_downloads_any_decision_as_it_was_made(
     read = read_decision_file(file, lambda title, *_: warnings.append(title))
     assert len(warnings) == 1
     assert [replace(each, place="") for each in read] == written
+
+
+@needs_browser
+def test_a_join_that_follows_is_decided_about(browser: Tab, tmp_path: Path) -> None:
+    page, columns = tmp_path / "joins.html", sorted([FLIGHTS, PLANES, PARKS, GAMES])
+    write_found(
+        page,
+        profiles=profiles(*columns),
+        keys=columns,
+        suggestions=(),
+        joins=[join(FLIGHTS, PLANES)],
+        derived={Derivation.DATES: (join(GAMES, PARKS),)},
+    )
+    browser.open("about:blank")
+    browser.open(page.as_uri())
+    browser.wait("!!document.querySelector('.card')")
+    browser.run(UNFOLD)
+    rest = "document.querySelector('.rest .columns .decision')"
+    browser.run(f"{rest}.children[0].focus()")
+    browser.send("Input.dispatchKeyEvent", type="keyDown", key="r", text="r")  # of no other join
+    browser.run(f"{rest}.children[0].click()")
+    assert browser.run("document.getElementById('summary').textContent") == (
+        "1 accepted and 0 rejected"
+    )
+    shown = "document.getElementById('decided-list').innerText"
+    assert browser.run(f"document.querySelector('#decisions-title').click(), {shown}") == (
+        "Accepted lahman/HomeGames.csv.park = lahman/Parks.csv.key Undo"
+    )

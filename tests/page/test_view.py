@@ -283,7 +283,8 @@ def test_a_table_lists_the_joins_that_follow(browser: Tab, tmp_path: Path) -> No
     tab.run(UNFOLD)
     one, key = "1 join that follows, ", "customer_id = preorders.customer"
     rests = "[...document.querySelectorAll('.rest')].map((rest) => rest.innerText)"
-    assert [text.split("\n\n") for text in tab.run(rests)] == [
+    keys = [text.replace("\nAccept\nReject", "").split("\n\n") for text in tab.run(rests)]
+    assert keys == [
         ["and 1 more table by the same key", f"{one}{FOLLOWING[Derivation.SAME_KEY]}", key],
         [
             f"and 1 more table {MORE_TABLES[Derivation.DATES]}",
