@@ -70,7 +70,7 @@ def render_queue(
         UnknownNameError: The table is unknown, or its name that of several.
     """
     wanted, start = _parse(session, asked), int(_number("start", asked.get("start") or "0"))
-    review = joins_to_review(session.graph, wanted)
+    review, state = joins_to_review(session.graph, wanted), wanted.state
     joins = review.joins[start : start + _PAGE]
     reachable = len(review.joins)
     return render_template(
@@ -82,14 +82,15 @@ def render_queue(
         signs_out=signs_out,
         rows=_list_rows(joins),
         total=review.total,
-        is_most=review.total > reachable and bool(wanted.at_least),
+        # The search knows no joinability, and counts joins that runs withdrew.
+        is_most=review.total > reachable and bool(wanted.at_least or state is ReviewState.ALL),
         reachable=reachable,
         first=start + 1,
         last=start + len(joins),
         previous=_address(asked, max(start - _PAGE, 0)) if start else "",
         following=_address(asked, start + _PAGE) if start + _PAGE < reachable else "",
         asked={**dict.fromkeys(("table", "role", "at-least", "assignee"), ""), **asked},
-        state=wanted.state.value,
+        state=state.value,
         states=[*_STATES],
         roles=[*_ROLES],
     )

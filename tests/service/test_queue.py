@@ -7,7 +7,12 @@ from urllib.parse import urlencode
 
 import pytest
 from click.testing import CliRunner
-from datahub.metadata.schema_classes import CorpUserInfoClass, OwnerClass, OwnershipClass
+from datahub.metadata.schema_classes import (
+    CorpUserInfoClass,
+    EditableERModelRelationshipPropertiesClass,
+    OwnerClass,
+    OwnershipClass,
+)
 
 from browser.browsers import ADA, ORIGIN, Browser
 from datahub_hyperjoin.cli import main
@@ -147,9 +152,11 @@ def test_without_signing_in_the_queue_shows_nothing(shop: Shop, browser: Browser
 
 @pytest.mark.usefixtures("joins")
 def test_names_are_escaped_and_scripts_have_the_nonce(shop: Shop, browser: Browser) -> None:
-    shop.suggest('orders."><script>alert(1)</script>', "customers.id", 0.999)
+    urn = shop.suggest('orders."><script>alert(1)</script>', "customers.id", 0.999)
+    shop.gms.put(urn, EditableERModelRelationshipPropertiesClass(description="<script>alert"))
     answer = browser.client.get("/queue?table=orders")
     assert "<script>alert" not in answer.text
+    assert "&lt;script&gt;alert" in answer.text
     nonce = re.findall(r"nonce-([\w-]+)", answer.headers["content-security-policy"])[0]
     tags = re.findall(r"<(?:script|style)(?! type=\"application/json\")([^>]*)>", answer.text)
     assert tags == [f' nonce="{nonce}"'] * 2
@@ -167,6 +174,7 @@ def test_the_page_of_a_dataset_leads_to_its_queue(browser: Browser, joins: list[
     assert found
     listed = browser.data(f"/{found[1]}", "served")["urns"]
     assert {*listed} == {*joins[0::3]}
+    assert f"<dt>undecided</dt><dd>{len(listed)}</dd>" in page
     assert '<a href="queue">Queue</a>' in browser.client.get("/").text
 
 
