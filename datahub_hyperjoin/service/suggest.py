@@ -5,11 +5,12 @@ from collections.abc import Callable
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.find import find_decidable
+from datahub_hyperjoin.graphql.find import find_decidable, find_path_end
 from datahub_hyperjoin.graphql.read import read_columns
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.joins.describe import decision_in_words, describe
-from datahub_hyperjoin.metadata.urns import dataset_urn
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
+from datahub_hyperjoin.tables import ColumnId
 
 Measure = Callable[[Join], Join | None]
 """Counts the rows of a join on the data; None if that is not possible."""
@@ -37,7 +38,8 @@ def look_at_columns(
         UnknownNameError: The person sees no such column, or several.
         HyperJoinError: The rows cannot be counted.
     """
-    join = find_decidable(graph, f"{one.strip()} = {other.strip()}")
+    # By the names alone, a join of two tables without any would be looked for among all joins.
+    join = find_decidable(graph, " = ".join(_find_column(graph, name) for name in (one, other)))
     seen = (_measure(graph, join, measure) if measure else None) or join
     words = describe(seen) if seen.evidence else {}
     note = "" if seen.evidence else _UNREAD if measure else _LATER
@@ -49,6 +51,14 @@ def look_at_columns(
         "facts": [*(words[fact] for fact in _FACTS if fact in words), *decided],
         "note": note,
     }
+
+
+def _find_column(graph: DataHubGraph, name: str) -> str:
+    """Return the URN of the column that a name or URN refers to."""
+    end = find_path_end(graph, name)
+    if not isinstance(end, ColumnId):
+        raise UnknownNameError.nothing(kind="column", name=name, near=())
+    return column_urn(end)
 
 
 def _measure(graph: DataHubGraph, join: Join, measure: Measure) -> Join | None:

@@ -73,6 +73,14 @@ def test_two_columns_are_accepted_and_published_by_the_next_run(runs: Runs) -> N
     assert AIRPORT in shown(runs.gms)
 
 
+def test_two_columns_are_not_looked_for_among_all_joins(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("datahub_hyperjoin.graphql.find.all_joins")
+    columns = {"one": "airports.faa", "other": "planes.tailnum"}
+    assert Person(runs.gms).post("/suggest", **columns)[0] == 200
+
+
 def test_a_join_that_the_catalog_has_is_found_with_its_decision(runs: Runs) -> None:
     reject(runs.gms.graph(), urn_of(CARRIER))
     columns = {"one": "airlines.carrier", "other": "flights.csv.carrier"}
@@ -86,7 +94,8 @@ def test_a_join_that_the_catalog_has_is_found_with_its_decision(runs: Runs) -> N
     [
         ({"one": "flights.origni", "other": "airports.faa"}, 404, "Did you mean 'origin'?"),
         ({"one": "flight.origin", "other": "airports.faa"}, 404, "no dataset 'flight.origin'"),
-        ({"one": "flights", "other": "airports.faa"}, 404, "has no join"),
+        ({"one": "flights", "other": "airports.faa"}, 404, "has no column 'flights'"),
+        ({"one": "airports.faa", "other": "airports.csv.faa"}, 404, "has no join"),
         ({"one": " ", "other": "airports.faa"}, 400, "name two columns"),
         ({"one": "flights.origin"}, 400, "name two columns"),
     ],
