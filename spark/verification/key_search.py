@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from datahub_hyperjoin.arrow_bytes import count_distinct
 from datahub_hyperjoin.joins import KeySearch
 from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -100,7 +101,7 @@ def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tup
         >>> minimal_keys({"order": orders, "line": lines})
         [('order', 'line')]
     """
-    distinct = {path: len(np.unique(hash_tuples([column]))) for path, column in columns.items()}
+    distinct = {path: count_distinct(hash_tuples([each])) for path, each in columns.items()}
     rows = min((int(column.is_filled.sum()) for column in columns.values()), default=0)
     # Columns that are not unique all together have no unique columns among them.
     if rows < _MIN_ROWS or (not _is_unique(columns, columns)):
@@ -119,9 +120,14 @@ def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tup
 
 
 def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> bool:
-    hashes = hash_tuples(columns[path] for path in paths)
-    parts = (hashes[:count] for count in (*_FIRST_ROWS, len(hashes)))
-    return all(len(np.unique(part)) == len(part) for part in parts)
+    members = [columns[path] for path in paths]
+    rows = len(members[0].hashes)
+    # Ever more rows, since the first ones already show of most sets that they repeat values.
+    for count in (*(few for few in _FIRST_ROWS if few < rows), rows):
+        tuples = hash_tuples(HashedColumn(*(part[:count] for part in each)) for each in members)
+        if count_distinct(tuples) < len(tuples):
+            return False
+    return True
 
 
 @dataclass(frozen=True)
