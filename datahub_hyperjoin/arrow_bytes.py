@@ -66,7 +66,7 @@ def distinct(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     [1, 3]
     """
     ordered = np.sort(values)
-    return ordered[_starts(ordered)]
+    return ordered[run_starts(ordered)]
 
 
 def count_distinct(values: npt.NDArray[Any]) -> int:
@@ -75,11 +75,15 @@ def count_distinct(values: npt.NDArray[Any]) -> int:
     >>> count_distinct(np.array([3, 1, 3]))
     2
     """
-    return int(np.count_nonzero(_starts(np.sort(values))))
+    return int(np.count_nonzero(run_starts(np.sort(values))))
 
 
-def _starts(ordered: npt.NDArray[Any]) -> Mask:
-    """Mark the first of each run of equal numbers."""
+def run_starts(ordered: npt.NDArray[Any]) -> Mask:
+    """Mark the first of each run of equal numbers.
+
+    >>> run_starts(np.array([1, 1, 3])).tolist()
+    [True, False, True]
+    """
     starts = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
     return starts

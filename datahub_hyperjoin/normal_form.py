@@ -57,7 +57,8 @@ _TYPOGRAPHY: Mapping[str, str] = {
 }
 """Maps dashes, quotes and digits to plain ones, and characters that cannot be seen to nothing."""
 _PLAIN = str.maketrans({**_TYPOGRAPHY})
-_SPACE_REWRITES = ((r"[\t-\r\x1c-\x1f ]+", " "), (r"^ | $", ""))
+_SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f "
+_SPACES_INSIDE = ((r"[\t-\r\x1c-\x1f ]+", " "),)
 _SPACE, _HYPHEN, _DOT, _ZERO, _LAST_ASCII = b" -.0\x7f"
 _DAY_LENGTH = 10
 
@@ -96,7 +97,7 @@ def normal_forms(values: pa.Array) -> pa.Array:
         # Only Python has the tables for full case folding; few distinct values need them.
         folded = [_fold(value) for value in values.filter(pa.array(is_foreign)).to_pylist()]
         normal = pc.replace_with_mask(normal, pa.array(is_foreign), pa.array(folded, pa.string()))
-    normal = _rewrite(normal, _may_have_extra_spaces(StringBytes.of(normal)), _SPACE_REWRITES)
+    normal = _without_extra_spaces(normal)
     # Regular expressions are slow, so a cheap test of bytes first leaves few values to them.
     suspects = np.flatnonzero(_may_need_rewrite(StringBytes.of(normal)))
     matches = pc.match_substring_regex(normal.take(pa.array(suspects)), NEEDS_REWRITE)
@@ -161,6 +162,17 @@ def plain_spelling(character: str) -> str:
         ('a', '-', ' ')
     """
     return " " if character.isspace() else _fold(character)
+
+
+def _without_extra_spaces(values: pa.Array) -> pa.Array:
+    if not (suspects := _may_have_extra_spaces(StringBytes.of(values))).any():
+        return values
+    # Most have them at their ends, and to cut these takes a tenth of the time of an expression.
+    trimmed = pc.ascii_trim(values.filter(pa.array(suspects)), _SPACES)
+    inside = _may_have_extra_spaces(StringBytes.of(trimmed))
+    return pc.replace_with_mask(
+        values, pa.array(suspects), _rewrite(trimmed, inside, _SPACES_INSIDE)
+    )
 
 
 def _may_have_extra_spaces(strings: StringBytes) -> Mask:

@@ -9,8 +9,8 @@ columns are short, so the number of calls costs more than the work in them.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Generic, TypeVar
+from functools import partial, reduce
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -139,14 +139,27 @@ def aggregate_columns(
     If `in_forms`, the values are also sketched in the notations in which they may be written.
     """
     count = partial(_aggregate_chunk, size=size, in_forms=in_forms, value_hash=value_hash)
+    return _in_chunks(count, columns)
+
+
+def count_values(columns: Sequence[TextCounts]) -> list[ColumnAggregate]:
+    """For each column, count all values in a batch of rows, without their texts and lengths."""
+    return _in_chunks(_count_chunk, columns)
+
+
+def _in_chunks(
+    count: Callable[[Sequence[TextCounts]], list[ColumnAggregate]], columns: Sequence[TextCounts]
+) -> list[ColumnAggregate]:
     chunks = chunks_of([column.values.get_total_buffer_size() for column in columns])
     return [aggregate for chunk in chunks for aggregate in count(columns[chunk])]
 
 
-def merge_aggregates(
-    left: ColumnAggregate, right: ColumnAggregate, *, size: int
-) -> ColumnAggregate:
-    """Merge the aggregates of two parts of a column, and keep at most `size` distinct values."""
+def merge_aggregates(parts: Sequence[ColumnAggregate], *, size: int) -> ColumnAggregate:
+    """Merge the aggregates of parts of a column, and keep at most `size` distinct values."""
+    return reduce(partial(_merge_two, size=size), parts)
+
+
+def _merge_two(left: ColumnAggregate, right: ColumnAggregate, *, size: int) -> ColumnAggregate:
     types = left.types | right.types
     return ColumnAggregate(
         rows=left.rows + right.rows,
@@ -162,6 +175,18 @@ def merge_aggregates(
         },
         markers=merge_values([left.markers, right.markers]),
         is_exact=left.is_exact and right.is_exact and _differ(left, right),
+    )
+
+
+def merge_counted(parts: Sequence[ColumnAggregate]) -> ColumnAggregate:
+    """Merge the counts of all values in several parts of a column."""
+    return ColumnAggregate(
+        rows=sum(part.rows for part in parts),
+        nulls=sum(part.nulls for part in parts),
+        types=frozenset().union(*(part.types for part in parts)),
+        values=merge_values([part.values for part in parts]),
+        null_words=merge_values([part.null_words for part in parts]),
+        lengths=_NO_LENGTHS,
     )
 
 
@@ -181,13 +206,22 @@ def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
     return part.forms.get(notation, part.values.hashes)
 
 
-def _aggregate_chunk(
-    columns: Sequence[TextCounts], size: int, *, in_forms: bool, value_hash: ValueHash
-) -> list[ColumnAggregate]:
-    """Compute the `ColumnAggregate` of each column, for all columns of a chunk at once.
+class _Entries(NamedTuple):
+    """The distinct texts of several columns: nulls, words that may be null, and values."""
 
-    Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
-    until the type of the whole column is known; there are few of them, so all are kept.
+    nulls: list[int]
+    """Number of rows of each column without a value."""
+
+    values: ValueCounts
+    null_words: ValueCounts
+    types: list[frozenset[DataType]]
+
+
+def _entries_of(columns: Sequence[TextCounts]) -> _Entries:
+    """Tell apart nulls, null words and values of all columns of a chunk at once.
+
+    Null words stay apart until the type of the whole column is known; there are few of them, so
+    all are kept.
     """
     texts = pc.fill_null(pa.concat_arrays([column.values for column in columns]), "")
     normal = normal_forms(texts)
@@ -197,18 +231,36 @@ def _aggregate_chunk(
     is_null, is_null_word = StringBytes.of(normal).lengths == 0, _is_null_word(normal)
     nulls = reduce_each(np.add, counts * is_null, bounds)
     values = entries.filter(~(is_null | is_null_word))
+    types = types_of(values.normal, values.bounds)
+    return _Entries(nulls.tolist(), values, entries.filter(is_null_word), types)
+
+
+def _count_chunk(columns: Sequence[TextCounts]) -> list[ColumnAggregate]:
+    """Count all values of each column, for all columns of a chunk at once."""
+    nulls, values, null_words, types = _entries_of(columns)
+    # Texts would take most of the memory.
+    values = replace(values, texts=pa.nulls(len(values.texts), pa.string()))
+    rows = [column.rows for column in columns]
+    fields = rows, nulls, types, distinct_values(values), distinct_values(null_words)
+    return [ColumnAggregate(*each, _NO_LENGTHS) for each in zip(*fields, strict=True)]
+
+
+def _aggregate_chunk(
+    columns: Sequence[TextCounts], size: int, *, in_forms: bool, value_hash: ValueHash
+) -> list[ColumnAggregate]:
+    """Compute the `ColumnAggregate` of each column, for all columns of a chunk at once."""
+    nulls, values, null_words, types = _entries_of(columns)
     are_markers = _are_markers(values.normal)
     shortened = replace(values, texts=_shorten(values.texts))
-    types = types_of(values.normal, values.bounds)
     forms: Sequence[Mapping[Notation, Hashes]] = [{}] * len(types)
     if in_forms:
         forms = form_sketches(values.normal, values.bounds, types, size, value_hash)
     fields = zip(
         [column.rows for column in columns],
-        nulls.tolist(),
+        nulls,
         types,
         distinct_values(shortened, size, value_hash),
-        distinct_values(entries.filter(is_null_word), value_hash=value_hash),
+        distinct_values(null_words, value_hash=value_hash),
         _extremes(values.texts, values.bounds),
         forms,
         distinct_values(values.filter(are_markers), value_hash=value_hash),
@@ -276,6 +328,8 @@ _BUFFER_BYTES = 1 << 20
 """Size at which the buffer is aggregated; a larger buffer is not faster."""
 _COLUMN_BYTES = 1 << 8
 """Bytes that each column adds to the estimated size of the buffer, besides its texts."""
+_MOST_PARTS = 16
+"""Number of parts of a column that are merged at once, since a merge sorts all values again."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -285,18 +339,19 @@ class AggregateBuffer(Generic[_Key]):
 
     Args:
         aggregate: Aggregates a batch of each of several columns.
-        size: Number of distinct values to keep of each column.
+        merge: Merges the aggregates of the first parts of a column, in their order.
     """
 
     def __init__(
-        self, aggregate: Callable[[Sequence[TextCounts]], list[ColumnAggregate]], size: int
+        self,
+        aggregate: Callable[[Sequence[TextCounts]], list[ColumnAggregate]],
+        merge: Callable[[Sequence[ColumnAggregate]], ColumnAggregate],
     ) -> None:
         self._aggregate = aggregate
-        self._size = size
+        self._merge = merge
         self._waiting: list[tuple[_Key, TextCounts]] = []
         self._bytes = 0
-        self.aggregates: dict[_Key, ColumnAggregate] = {}
-        """The aggregates by column, without the batches that wait."""
+        self._parts: dict[_Key, list[ColumnAggregate]] = {}
         self.was_full = False
         """Whether further tables should be added to another buffer."""
 
@@ -321,25 +376,36 @@ class AggregateBuffer(Generic[_Key]):
         """Aggregate the batches that wait if they are many."""
         if self._bytes > _BUFFER_BYTES:
             self.was_full = True
-            self.flush()
+            self._flush()
 
     def add(self, column: _Key, texts: TextCounts) -> None:
         """Add a batch of a column, after all earlier ones of this column."""
         self._waiting.append((column, texts))
         self._bytes += texts.values.get_total_buffer_size() + _COLUMN_BYTES
 
-    def flush(self) -> None:
-        """Aggregate all batches that wait."""
+    def keep(self, column: _Key, aggregate: ColumnAggregate) -> None:
+        """Add the aggregate of a part of a column."""
+        parts = self._parts.setdefault(column, [])
+        parts.append(aggregate)
+        if len(parts) == _MOST_PARTS:
+            parts[:] = [self._merge(parts)]
+
+    def finish(self) -> dict[_Key, ColumnAggregate]:
+        """Return the aggregates of all columns, with those of the batches that wait."""
+        self._flush()
+        return {
+            column: self._merge(parts) if len(parts) > 1 else parts[0]
+            for column, parts in self._parts.items()
+        }
+
+    def _flush(self) -> None:
         counted = self._aggregate([texts for _, texts in self._waiting])
         for (column, _), aggregate in zip(self._waiting, counted, strict=True):
-            before = self.aggregates.get(column)
-            self.aggregates[column] = (
-                merge_aggregates(before, aggregate, size=self._size) if before else aggregate
-            )
+            self.keep(column, aggregate)
         self._waiting, self._bytes = [], 0
 
     def remove(self, is_removed: Callable[[_Key], bool]) -> None:
         """Forget columns, such as those of a table that can no longer be read."""
         self._waiting = [each for each in self._waiting if not is_removed(each[0])]
-        kept = self.aggregates.items()
-        self.aggregates = {column: each for column, each in kept if not is_removed(column)}
+        kept = self._parts.items()
+        self._parts = {column: each for column, each in kept if not is_removed(column)}

@@ -17,11 +17,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Indices, Mask, bounds_of, index_within, reduce_each
+from datahub_hyperjoin.arrow_bytes import (
+    Indices,
+    Mask,
+    bounds_of,
+    index_within,
+    reduce_each,
+    run_starts,
+)
 from datahub_hyperjoin.normal_form import Hashes, Synonyms, hash_values
 from datahub_hyperjoin.tables import ValueHash
 
 Counts = npt.NDArray[np.int64]
+
+_MOST_WAITING = 1 << 23
+"""Number of hashes that wait to be counted together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +148,37 @@ def merge_values(parts: Iterable[DistinctValues]) -> DistinctValues:
         np.array([0, sum(map(len, values))]),
     )
     return merged
+
+
+class HashCounts:
+    """Counts hashes, which need not be distinct, part by part."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Hashes] = []
+        self._counted: list[DistinctValues] = []
+
+    def add(self, hashes: Hashes) -> None:
+        """Add the hashes of some rows."""
+        self._waiting.append(hashes)
+        # All are sorted at once: to sort each part and to merge them takes several times as long.
+        if sum(map(len, self._waiting)) >= _MOST_WAITING:
+            self._count()
+
+    def values(self) -> DistinctValues:
+        """Return the distinct hashes, without texts, and the number of rows of each."""
+        self._count()
+        if len(self._counted) > 1:
+            self._counted = [merge_values(self._counted)]
+        return self._counted[0]
+
+    def _count(self) -> None:
+        ordered = np.sort(np.concatenate([*self._waiting, NO_VALUES.hashes]))
+        starts = np.flatnonzero(run_starts(ordered))
+        counts = np.diff(starts, append=len(ordered))
+        self._counted.append(
+            DistinctValues(ordered[starts], counts, pa.nulls(len(starts), pa.string()))
+        )
+        self._waiting = []
 
 
 def to_bytes(hashes: Hashes) -> bytes:

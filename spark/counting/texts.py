@@ -31,6 +31,8 @@ from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.value_forms import Notation
 from datahub_hyperjoin.written_in import canonical_form
 
+_ROWS_ASKED = 1 << 14
+"""Number of rows that show how often texts repeat."""
 _EXACT_FLOATS = 2.0**53
 """Below this magnitude, every whole number is an exact double."""
 LAST_ZEROS = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""))
@@ -39,13 +41,13 @@ LAST_ZEROS = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextCounts:
-    """The distinct texts in some rows of a column, with the row count of each text."""
+    """The texts in some rows of a column, with the row count of each."""
 
     rows: int
     """Number of rows counted."""
 
     values: pa.Array
-    """Distinct texts in the order of their first rows; nulls appear as one null entry."""
+    """Distinct texts in the order of their first rows, but for `list_texts`; nulls are a null."""
 
     counts: Counts
     """Number of rows that hold each text."""
@@ -62,6 +64,23 @@ def count_texts(column: pa.Array) -> TextCounts:
     """
     distinct = pc.value_counts(countable(column))
     return TextCounts(len(column), _texts(distinct.field(0)), distinct.field(1).to_numpy())
+
+
+def list_texts(column: pa.Array) -> TextCounts:
+    """Like `count_texts`, but list each text once a row where few of them repeat.
+
+    To look for repeated texts takes longer than to normalise and hash each.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> list_texts(pa.array(["b", "a", "b", "c"])).values.to_pylist()
+        ['b', 'a', 'b', 'c']
+    """
+    texts = countable(column)
+    asked = texts[:_ROWS_ASKED]
+    if not pa.types.is_string(texts.type) or 2 * pc.count_distinct(asked).as_py() < len(asked):
+        return count_texts(texts)
+    return TextCounts(len(texts), texts, np.ones(len(texts), np.int64))
 
 
 def texts_of(column: pa.Array) -> pa.Array:

@@ -3,7 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -33,6 +35,8 @@ from datahub_hyperjoin.spark.files.stored import open_at_random, path_of
 from datahub_hyperjoin.wording import name_some
 
 _BATCH_CELLS = 1 << 22
+_STEP_BYTES = 1 << 22
+_MOST_STEP_ROWS = 1 << 14
 CONTENT_BYTES = 1 << 10
 """Mean size of the values of a column of bytes from which they are contents, such as images, and
 too large to be read in search of keys."""
@@ -160,11 +164,17 @@ def _batches(
     """Read the rows; columns in `unread` are null, and the bytes of `texts` are decoded."""
     paths = readable_paths(columns)
     read = [path for path in paths if path not in unread]
+    needed = None if has_made_up_names(file.schema_arrow) else read
+
+    def steps(rows: int) -> Iterator[pa.RecordBatch]:
+        found = file.iter_batches(rows, groups, columns=needed, use_threads=False)
+        return (flatten(_decode(step, texts), read) for step in found)
+
     with file, translate_read_errors():
-        needed = None if has_made_up_names(file.schema_arrow) else read
-        steps = file.iter_batches(STEP_ROWS, groups, columns=needed, use_threads=False)
-        decoded = (_decode(step, texts) for step in steps)
-        for batch in merge_batches((flatten(step, read) for step in decoded), cells=_BATCH_CELLS):
+        # The file does not tell the size of a row in memory, where equal values share no bytes.
+        size = max((step.nbytes / len(step) for step in islice(steps(STEP_ROWS), 1)), default=1)
+        rows = int(np.clip(_STEP_BYTES / max(size, 1), STEP_ROWS, _MOST_STEP_ROWS))
+        for batch in merge_batches(steps(rows), cells=_BATCH_CELLS):
             nulls = [pa.nulls(len(batch), pa.string())] * len(unread)
             names = [*batch.schema.names, *unread]
             yield pa.RecordBatch.from_arrays([*batch.columns, *nulls], names) if unread else batch

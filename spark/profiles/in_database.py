@@ -161,7 +161,7 @@ def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | No
         lengths=counts.lengths or EMPTY_AGGREGATE.lengths,
         is_exact=counts.is_exact,
     )
-    aggregate = merge_aggregates(normalised, apart, size=size)
+    aggregate = merge_aggregates([normalised, apart], size=size)
     if len(counts.hashes) > len(counts.sample):
         final = aggregate.resolve_null_words()
         sample = final.values.smallest(config.sample_size)

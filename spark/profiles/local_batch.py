@@ -15,7 +15,11 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.locations import VIEW_SECONDS, Relation
 from datahub_hyperjoin.spark.columns import Column, naming_columns
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.aggregate import AggregateBuffer, aggregate_columns
+from datahub_hyperjoin.spark.counting.aggregate import (
+    AggregateBuffer,
+    aggregate_columns,
+    merge_aggregates,
+)
 from datahub_hyperjoin.spark.counting.column_profiles import (
     CountedColumn,
     opaque_profile,
@@ -74,7 +78,9 @@ class ColumnBatch:
         aggregate = partial(aggregate_columns, size=size, value_hash=config.value_hash)
         self.members: list[_ReadTable | TableProfile] = []
         """The tables of the batch; of an unreadable one, its profile."""
-        self.columns = AggregateBuffer[tuple[int, str]](aggregate, size)
+        self.columns = AggregateBuffer[tuple[int, str]](
+            aggregate, partial(merge_aggregates, size=size)
+        )
         """The values of columns, by the index of the table and the path of the column."""
 
     def add(self, table: Table) -> None:
@@ -102,7 +108,7 @@ class ColumnBatch:
             with naming_columns(counted.columns):
                 notes += self._read(table, counted.unread).notes
         for path, aggregate in counted.aggregates.items():
-            self.columns.aggregates[len(self.members), path] = aggregate
+            self.columns.keep((len(self.members), path), aggregate)
         return _ReadTable(table, counted.columns, counted.rows, notes)
 
     def _read(self, table: Table, paths: Collection[str] | None) -> _ReadTable:
@@ -125,8 +131,7 @@ class ColumnBatch:
             return [profile_table(table, self._config, self._databases) for table in tables]
 
     def _profiles(self) -> list[TableProfile]:
-        self.columns.flush()
-        found = self.columns.aggregates
+        found = self.columns.finish()
         columns = [
             CountedColumn(
                 ColumnId(read.table.id, each.path), each.position, found[index, each.path]

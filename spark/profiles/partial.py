@@ -133,13 +133,12 @@ def _count_part(
     """Count the rows in one part of a table, and aggregate the part's columns."""
     size, opened = config.sketch_size + 1, len(stream.notes)
     aggregate = partial(aggregate_columns, size=size, value_hash=config.value_hash)
-    counted = AggregateBuffer[str](aggregate, size)
+    counted = AggregateBuffer[str](aggregate, partial(merge_aggregates, size=size))
     rows = counted.read(stream.batches, str)
-    counted.flush()
+    found = counted.finish()
     # Readers add notes on rows while they read.
     notes = [f"{part.file}: {note}" if part.file else note for note in stream.notes]
     count = PartCount(1, rows, tuple(notes[:opened]), tuple(notes[opened:]), sample=sample)
-    found = counted.aggregates
     columns = {
         column.path: (column, replace(found.get(column.path, EMPTY_AGGREGATE), rows=rows))
         for column in stream.columns
@@ -212,8 +211,8 @@ def _merge_column(
     if column.opaque:
         return opaque_profile(id_, column, rows=sum(aggregate.rows for _, aggregate in parts))
     # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
-    merge = partial(merge_aggregates, size=config.sketch_size + 1)
-    aggregate = reduce(merge, [aggregate for _, aggregate in parts])
+    aggregates = [aggregate for _, aggregate in parts]
+    aggregate = merge_aggregates(aggregates, size=config.sketch_size + 1)
     [profile] = profile_columns([CountedColumn(id_, column.position, aggregate)], config)
     return hide_personal_values(profile, table, config)
 

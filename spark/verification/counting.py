@@ -83,6 +83,8 @@ _Values = tuple[Hashes, Counts]
 _Row = list[npt.NDArray[Any]]
 """The arrays of a row of a hash partition."""
 _Numbers = npt.NDArray[np.integer[Any]]
+_PartitionRow = tuple[int, _Numbers, Indices, Indices | slice]
+"""A hash partition, the numbers of its columns, how many values each has, and which they are."""
 
 
 def log_unread(table: TableId) -> None:
@@ -310,28 +312,42 @@ def _partition(columns: Sequence[_NumberedValues], *, count: int) -> pa.RecordBa
     sizes = np.array([len(values) for _, values in columns])
     hashes = np.concatenate([values.hashes for _, values in columns])
     counts = np.concatenate([values.counts for _, values in columns])
+    rows: Iterable[_PartitionRow] = [(0, numbers, sizes, slice(None))]
+    if count > 1:
+        rows = _divide(numbers, sizes, hashes, count=count)
+    written = [
+        (
+            number,
+            of.tobytes(),
+            size.astype("<i8", copy=False).tobytes(),
+            to_bytes(hashes[at]),
+            counts[at].astype("<i8", copy=False).tobytes(),
+        )
+        for number, of, size, at in rows
+    ]
+    arrays = zip(*written, strict=True)
+    return pa.RecordBatch.from_pydict(
+        dict(zip(PARTITION_ROW.names, arrays, strict=True)), schema=PARTITION_ROW
+    )
+
+
+def _divide(
+    numbers: _Numbers, sizes: Indices, hashes: Hashes, *, count: int
+) -> Iterator[_PartitionRow]:
+    """Divide the values of columns among `count` partitions."""
     edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
     partition = np.searchsorted(edges, hashes, side="right")
     # The sort is stable, so that the values of a partition stay in the order of their columns.
     order = np.argsort(partition, kind="stable")
     # Columns without values have a row of their own.
     empty = numbers[sizes == 0]
-    rows = [(0, empty, np.zeros(len(empty), np.int64), order[:0])] if len(empty) else []
+    if len(empty):
+        yield 0, empty, np.zeros(len(empty), np.int64), order[:0]
     of_value = np.repeat(numbers, sizes)
     for start, end in _runs(partition[order]):
         at = order[start:end]
         own = _runs(of_value[at])
-        rows.append((int(partition[at[0]]), of_value[at[own[:, 0]]], own[:, 1] - own[:, 0], at))
-    return pa.RecordBatch.from_pydict(
-        {
-            "partition": [number for number, *_ in rows],
-            "columns": [of.tobytes() for _, of, _, _ in rows],
-            "sizes": [size.astype("<i8", copy=False).tobytes() for _, _, size, _ in rows],
-            "hashes": [to_bytes(hashes[at]) for *_, at in rows],
-            "counts": [counts[at].astype("<i8", copy=False).tobytes() for *_, at in rows],
-        },
-        schema=PARTITION_ROW,
-    )
+        yield int(partition[at[0]]), of_value[at[own[:, 0]]], own[:, 1] - own[:, 0], at
 
 
 def _runs(items: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:

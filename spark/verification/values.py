@@ -31,17 +31,17 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
     AggregateBuffer,
-    ColumnAggregate,
-    aggregate_columns,
+    count_values,
+    merge_counted,
 )
 from datahub_hyperjoin.spark.counting.notations import in_notation
 from datahub_hyperjoin.spark.counting.placeholders import hashes_of
-from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
+from datahub_hyperjoin.spark.counting.sketch import DistinctValues, HashCounts
 from datahub_hyperjoin.spark.counting.texts import (
     NULL_WORDS,
     TextCounts,
-    count_texts,
     countable,
+    list_texts,
     texts_of,
 )
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -54,6 +54,8 @@ from datahub_hyperjoin.value_forms import Notation
 from datahub_hyperjoin.visible import logger_of
 
 _NULL_WORDS = pa.array(NULL_WORDS)
+_ROWS_AT_ONCE = 1 << 16
+"""Number of rows whose tuples are hashed at once, which fit in a processor's cache."""
 _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 """Multiplier and shift of a 64-bit mixing step (Steele et al., SplitMix, 2014)."""
 
@@ -129,22 +131,27 @@ def hash_tuples(
     """
     members = [*columns]
     is_filled = np.logical_and.reduce([member.is_filled for member in members])
-    hashes = [member.hashes[is_filled] for member in members]
+    whole = bool(is_filled.all())
+    hashes = [member.hashes if whole else member.hashes[is_filled] for member in members]
     if shuffled is not None:
         # Another seed for each batch, or a table in a fixed rhythm would not be shuffled at all.
         hashes[shuffled] = np.random.default_rng(seed).permutation(hashes[shuffled])
-    mixed, *others = hashes
-    for other in others:
-        mixed *= _FACTOR
-        mixed ^= mixed >> _SHIFT
-        mixed += other
+    first, *others = hashes
+    mixed = first.copy()
+    for begin in range(0, len(mixed), _ROWS_AT_ONCE):
+        rows = slice(begin, begin + _ROWS_AT_ONCE)
+        part = mixed[rows]
+        for other in others:
+            part *= _FACTOR
+            part ^= part >> _SHIFT
+            part += other[rows]
     return mixed
 
 
-def _count_tuples(
+def _hash_each_tuple(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str], *, seed: int
-) -> Iterator[tuple[ColumnTuple, DistinctValues]]:
-    """For each tuple of columns, count the distinct combinations of values in a batch of rows."""
+) -> Iterator[tuple[ColumnTuple, Hashes]]:
+    """For each tuple of columns, hash the combination of values in each row of a batch."""
     apart = [each for each in tuples if not each.glue and not each.of_type]
     columns = hash_columns(batch, {path for each in apart for path in each.paths}, texts)
     for each in tuples:
@@ -156,8 +163,7 @@ def _count_tuples(
             of_rows = of_all[is_filled]
         else:
             of_rows = hash_tuples((columns[path] for path in each.paths), each.shuffled, seed)
-        hashes, counts = np.unique(of_rows, return_counts=True)
-        yield each, DistinctValues(hashes, counts, pa.nulls(len(hashes), pa.string()))
+        yield each, of_rows
 
 
 def _cells(batch: pa.RecordBatch, columns: ColumnTuple) -> pa.Array:
@@ -409,7 +415,7 @@ class _CountedTable:
     columns: tuple[tuple[str, _Reading | None], ...]
     """The paths of the counted columns, each with the form in which its values were read."""
 
-    tuples: dict[ColumnTuple, DistinctValues] = field(default_factory=dict)
+    tuples: dict[ColumnTuple, HashCounts] = field(default_factory=dict)
 
 
 class _TableBatch:
@@ -420,7 +426,7 @@ class _TableBatch:
         self.requests: list[RequestedColumns] = []
         """All requests, also those of tables that were unreadable."""
         self.tables: list[_CountedTable] = []
-        self._columns = AggregateBuffer[_Key](_aggregate, _ALL)
+        self._columns = AggregateBuffer[_Key](count_values, merge_counted)
 
     def read(self, request: RequestedColumns, kept: TableValues) -> None:
         """Read a table, and add its values to the batch; leave out a table that is unreadable."""
@@ -447,15 +453,15 @@ class _TableBatch:
             for kind in request.columns[path]
             if (reading := _reading_of(kind))
         ]
-        table = _CountedTable(request, kept, (*((path, None) for path in found), *in_form))
+        columns = (*((path, None) for path in found), *in_form)
+        table = _CountedTable(request, kept, columns)
         for number, batch in enumerate(batches):
-            texts = {path: count_texts(batch.column(path)) for path in found}
+            texts = {path: list_texts(batch.column(path)) for path in found}
             for path, reading in table.columns:
                 self._columns.add((index, path, reading), _in_reading(texts[path], reading))
-            tuples = _count_tuples(batch, request.tuples, request.texts, seed=number)
-            for wanted, values in tuples:
-                before = table.tuples.get(wanted, NO_VALUES)
-                table.tuples[wanted] = merge_values([before, values])
+            tuples = _hash_each_tuple(batch, request.tuples, request.texts, seed=number)
+            for wanted, hashes in tuples:
+                table.tuples.setdefault(wanted, HashCounts()).add(hashes)
             self._columns.flush_if_full()
         self.tables.append(table)
 
@@ -471,12 +477,15 @@ class _TableBatch:
         The rows of a whole table determine which columns are text; otherwise the request names
         them.
         """
-        self._columns.flush()
+        counted = self._columns.finish()
         for index, table in enumerate(self.tables):
             texts = table.request.texts
-            values = {_name_of_tuple(wanted, texts): each for wanted, each in table.tuples.items()}
+            values = {
+                _name_of_tuple(wanted, texts): counts.values()
+                for wanted, counts in table.tuples.items()
+            }
             for path, reading in table.columns:
-                aggregate = self._columns.aggregates.get((index, path, reading), EMPTY_AGGREGATE)
+                aggregate = counted.get((index, path, reading), EMPTY_AGGREGATE)
                 is_text = None if is_whole else path in texts
                 # A word such as `NA` is neither a number nor a date.
                 if isinstance(reading, Notation):
@@ -508,13 +517,6 @@ def _in_reading(counted: TextCounts, reading: _Reading | None) -> TextCounts:
 
         return in_parts(counted, reading)
     return in_notation(counted, reading) if reading else counted
-
-
-def _aggregate(columns: Sequence[TextCounts]) -> list[ColumnAggregate]:
-    return [
-        replace(aggregate, values=aggregate.values.without_texts())
-        for aggregate in aggregate_columns(columns, _ALL, in_forms=False)
-    ]
 
 
 def _number_values(

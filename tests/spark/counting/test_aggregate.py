@@ -70,9 +70,7 @@ def test_merging_parts_equals_counting_the_whole_column(
     parts = aggregate_columns(
         [count_texts(part) for part in (column[:cut], column[cut:])], size + 1
     )
-    together = merge_aggregates(
-        merge_aggregates(EMPTY_AGGREGATE, parts[0], size=size + 1), parts[1], size=size + 1
-    )
+    together = merge_aggregates([EMPTY_AGGREGATE, *parts], size=size + 1)
     merged, whole = profile_of(together, config), profile(column, config)
     if parts[0].type is not parts[1].type:
         # A part whose values are all of another type is not sketched in the notation of the whole.
@@ -86,7 +84,7 @@ def test_sketches_in_another_form_merge_like_those_of_normal_forms(
 ) -> None:
     column = pa.array([*cells, "00000"], pa.string())
     parts = aggregate_columns([count_texts(part) for part in (column[:cut], column[cut:])], size)
-    merged = merge_aggregates(*parts, size=size)
+    merged = merge_aggregates(parts, size=size)
     plain = pa.array(sorted({str(int(cell)) for cell in cells} | {"0"}), pa.string())
     assert merged.forms[Notation.PADDED].tolist() == sorted(hash_values(plain).tolist())[:size]
 
@@ -94,7 +92,7 @@ def test_sketches_in_another_form_merge_like_those_of_normal_forms(
 def test_a_part_without_another_notation_counts_as_its_normal_forms() -> None:
     parts = aggregate_columns([count_texts(pa.array(cells)) for cells in (["007"], ["12"])], SIZE)
     assert [*parts[1].forms] == []
-    merged = merge_aggregates(*parts, size=SIZE)
+    merged = merge_aggregates(parts, size=SIZE)
     expected = hash_values(pa.array(["7", "12"]))
     assert merged.forms[Notation.PADDED].tolist() == sorted(expected.tolist())
 
