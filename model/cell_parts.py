@@ -9,11 +9,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, islice, permutations, product
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Int
+from scipy import sparse
 
+from datahub_hyperjoin.arrow_bytes import bounds_of, distinct
 from datahub_hyperjoin.cell_parts import (
     AND,
     BRACKETS,
@@ -32,7 +36,7 @@ from datahub_hyperjoin.model.roles.words import is_form_of, names_label
 from datahub_hyperjoin.model.signals.names import Words, meaningful_words, stems
 from datahub_hyperjoin.model.signals.pairs import chunks, find_among
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
-from datahub_hyperjoin.normal_form import hash_values, normal_form
+from datahub_hyperjoin.normal_form import Hashes, hash_values, normal_form
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 _LONGEST = 200
@@ -45,6 +49,8 @@ _FIRST, _MOST_VALUES = 8, 100
 """How many cells are examined first, and how many parts are looked up."""
 _COLUMNS = 8192
 """Number of columns whose sketches are searched at once, which bounds memory."""
+_SLOTS = 1024
+"""Number of slots that are compared with all columns at once, for the same reason."""
 _SEPARATORS = ";|,/+: "
 _LOOSE = "+: "
 """What also stands between the words and numbers of texts that are no lists."""
@@ -84,7 +90,7 @@ class PartProposal:
     """How far the names of columns, tables or prefixes agree, in [0, 1]."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Slot:
     """The parts of a column's sample that one other column may hold."""
 
@@ -95,12 +101,12 @@ class _Slot:
 
     values: frozenset[str] = field(hash=False)
 
-    @property
+    @cached_property
     def are_numbers(self) -> bool:
         # Words among numbers tell nothing about the numbers.
         return 2 * len(self._numbers) >= len(self.values)
 
-    @property
+    @cached_property
     def density(self) -> float:
         """The share of the range of their numbers that the parts fill."""
         # A column of texts has no density, and may hold small numbers all the same.
@@ -185,11 +191,13 @@ def _lists(cells: Sequence[str], start: str) -> Iterator[tuple[str, Iterable[str
     is_bracketed = all(end[:1] in BRACKETS and end[-1:] in BRACKETS for end in ends)
     in_brackets = "," if any("," in end for end in ends) else " "
     for mark in in_brackets if is_bracketed else _SEPARATORS:
-        lists = sum(len(elements_of(end, mark)) > 1 for end in ends)
+        lists = sum(mark in end and len(elements_of(end, mark)) > 1 for end in ends)
+        if not is_bracketed and lists < max(_MIN_LISTS * len(cells), 2):
+            continue
         counts = Counter(chain.from_iterable(elements_of(cell, mark) for cell in cells))
         # `Airways` in each of `AA Airways`, `UA Airways` is a part of names.
         is_name = mark in _LOOSE and max(counts.values(), default=0) > len(cells) / 2
-        if is_bracketed or (lists >= max(_MIN_LISTS * len(cells), 2) and not is_name):
+        if is_bracketed or not is_name:
             yield mark, counts
 
 
@@ -198,45 +206,70 @@ _Holders = Mapping[_Slot, Sequence[tuple[int, float]]]
 
 
 def _find_holders(lake: Lake, slots: Sequence[_Slot]) -> _Holders:
-    """Find the columns that hold parts, of those whose sketches tell."""
+    """Find the columns that hold enough parts for any proposal, of those whose sketches tell."""
     texts = sorted({value for slot in slots for value in slot.values})
     hashes = hash_values(pa.array(texts, pa.string()), lake.value_hash)
-    hash_of = dict(zip(texts, hashes.tolist(), strict=True))
-    wanted = np.unique(hashes)
+    wanted = distinct(hashes)
+    number = dict(zip(texts, np.searchsorted(wanted, hashes).tolist(), strict=True))
+    parts = [sorted(number[value] for value in slot.values) for slot in slots]
+    held, last = _holding(lake, wanted)
+    holders: dict[_Slot, Sequence[tuple[int, float]]] = {}
+    for block in chunks(len(slots), _SLOTS):
+        shares = _shares(lake, slots[block], parts[block], held, last)
+        holders.update(zip(slots[block], shares, strict=True))
+    return holders
+
+
+def _holding(lake: Lake, wanted: Hashes) -> tuple[sparse.csr_array, Int[np.ndarray, " column"]]:
+    """Mark the columns that hold each value, and count the values that each sketch can tell of."""
     asked = np.flatnonzero(lake.mask(lambda profile: profile.type in _KEY_TYPES))
-    holders: dict[int, set[int]] = defaultdict(set)
+    values, owners = [], []
+    last = np.full(len(lake), len(wanted))
     for block in chunks(len(asked), _COLUMNS):
         columns = asked[block]
         sketches = [lake.profiles[column].sketch for column in columns.tolist()]
         found, bounds = concatenate_sketches(sketches)
         at = np.flatnonzero(find_among(wanted, found)[1])
-        owner = columns[np.searchsorted(bounds, at, side="right") - 1]
-        for value, column in zip(found[at].tolist(), owner.tolist(), strict=True):
-            holders[value].add(column)
-    return {slot: [*_holding(lake, slot, hash_of, holders)] for slot in slots}
+        values.append(np.searchsorted(wanted, found[at]))
+        owners.append(columns[np.searchsorted(bounds, at, side="right") - 1])
+        is_cut = [lake.profiles[column].distinct_is_estimated for column in columns.tolist()]
+        ends = bounds[1:][is_cut] - 1
+        # A part whose hash exceeds those of the sketch may be held or not.
+        last[columns[is_cut]] = np.searchsorted(wanted, found[ends], side="right")
+    rows, of = (np.concatenate([*each, np.zeros(0, np.int64)]) for each in (values, owners))
+    shape = len(wanted), len(lake)
+    return sparse.csr_array((np.ones(len(rows), np.int32), (rows, of)), shape=shape), last
 
 
-def _holding(
+def _shares(
     lake: Lake,
-    slot: _Slot,
-    hash_of: Mapping[str, int],
-    holders: Mapping[int, set[int]],
-) -> Iterator[tuple[int, float]]:
-    hashes = [hash_of[value] for value in slot.values]
-    counts: dict[int, int] = defaultdict(int)
-    for value in hashes:
-        for column in holders.get(value, ()):
-            counts[column] += 1
-    for column, count in counts.items():
-        if lake.table_of[column] == lake.table_of[slot.column]:
-            continue
-        profile, compared = lake.profiles[column], len(hashes)
-        if profile.distinct_is_estimated:
-            # A part whose hash exceeds those of the sketch may be held or not.
-            last = int(np.frombuffer(profile.sketch, "<u8")[-1])
-            compared = sum(value <= last for value in hashes)
-        if compared >= min(_FEWEST, len(hashes)):
-            yield column, count / compared
+    slots: Sequence[_Slot],
+    parts: Sequence[Sequence[int]],
+    held: sparse.csr_array,
+    last: Int[np.ndarray, " column"],
+) -> list[list[tuple[int, float]]]:
+    """For each slot, return the columns that hold enough of its parts, with their shares."""
+    sizes = np.array([*map(len, parts)])
+    bounds, values = bounds_of(sizes), np.fromiter(chain.from_iterable(parts), np.int64)
+    shape = len(slots), held.shape[0]
+    wanted = sparse.csr_array((np.ones(len(values), np.int32), values, bounds), shape=shape)
+    counts = (wanted @ held).tocoo()
+    slot, column = counts.coords
+    # The numbers of a slot's parts are ascending, and so are slots.
+    keys = np.repeat(np.arange(len(slots)) * shape[1], sizes) + values
+    compared = np.searchsorted(keys, slot * shape[1] + last[column]) - bounds[slot]
+    share = counts.data / np.maximum(compared, 1)
+    tables = lake.table_of[[each.column for each in slots]]
+    is_enough = (
+        (share >= min(_MIN_HELD, _MIN_HELD_KEYS))
+        & (compared >= np.minimum(_FEWEST, sizes[slot]))
+        & (lake.table_of[column] != tables[slot])
+    )
+    holders: list[list[tuple[int, float]]] = [[] for _ in slots]
+    chosen = (each[is_enough].tolist() for each in (slot, column, share))
+    for at, other, its_share in zip(*chosen, strict=True):
+        holders[at].append((other, its_share))
+    return [sorted(each) for each in holders]
 
 
 def _single(index: LakeIndex, held: _Holders) -> Iterator[PartProposal]:
@@ -247,6 +280,9 @@ def _single(index: LakeIndex, held: _Holders) -> Iterator[PartProposal]:
             continue
         found = []
         for column, share in holders:
+            # Names take longest to compare, and most holders have too few of the parts.
+            if not _holds_enough(lake, slot, column, share):
+                continue
             names = _compare_names(lake, slot, column)
             if _is_single(lake, slot, column, share=share, has_names=names > 0):
                 found.append((-names, -share, column))
@@ -257,16 +293,21 @@ def _single(index: LakeIndex, held: _Holders) -> Iterator[PartProposal]:
                 yield PartProposal(pairs=(pair,), parts=slot.parts, names=-names)
 
 
-def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names: bool) -> bool:
-    """Return whether a column probably has the parts of another one."""
-    own, other = lake.profiles[slot.column], lake.profiles[column]
+def _holds_enough(lake: Lake, slot: _Slot, column: int, share: float) -> bool:
+    """Return whether a column holds so many parts of another one that it may be its key."""
+    if lake.profiles[column].uniqueness >= _KEY:
+        return share >= _MIN_HELD
+    # The prefixed numbers may be the key.
     is_prefixed = slot.parts.kind is not PartKind.ELEMENTS
-    if other.uniqueness < _KEY:
-        # The prefixed numbers may be the key.
-        is_key = is_prefixed and has_names and own.uniqueness >= _KEY
-        return is_key and share >= _MIN_HELD_KEYS
-    if share < _MIN_HELD:
-        return False
+    is_key = is_prefixed and lake.profiles[slot.column].uniqueness >= _KEY
+    return is_key and share >= _MIN_HELD_KEYS
+
+
+def _is_single(lake: Lake, slot: _Slot, column: int, *, share: float, has_names: bool) -> bool:
+    """Return whether a column that holds enough parts of another one is probably its key."""
+    is_prefixed = slot.parts.kind is not PartKind.ELEMENTS
+    if lake.profiles[column].uniqueness < _KEY:
+        return has_names
     if slot.parts.mark in _LOOSE and not (has_names or lake.is_text[column]):
         return False
     is_sparse = not slot.are_numbers or bool(

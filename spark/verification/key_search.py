@@ -124,7 +124,9 @@ def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> boo
     rows = len(members[0].hashes)
     # Ever more rows, since the first ones already show of most sets that they repeat values.
     for count in (*(few for few in _FIRST_ROWS if few < rows), rows):
-        tuples = hash_tuples(HashedColumn(*(part[:count] for part in each)) for each in members)
+        tuples = hash_tuples(
+            HashedColumn(each.hashes[:count], each.is_filled[:count]) for each in members
+        )
         if count_distinct(tuples) < len(tuples):
             return False
     return True
