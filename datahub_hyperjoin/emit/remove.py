@@ -104,7 +104,7 @@ def find_leftovers(graph: DataHubGraph, namespace: str) -> Leftovers:
 
 
 def _log(title: str, message: str, context: str) -> None:
-    logger.warning("%s: %s: %s", title, message, context)
+    logger.warning("Another pipeline was not read: %s. %s: %s", title, message, context)
 
 
 def delete_for_good(graph: DataHubGraph, leftovers: Leftovers) -> Iterator[str]:
