@@ -142,7 +142,7 @@ def aggregate_columns(
     return _in_chunks(count, columns)
 
 
-def count_values(columns: Sequence[TextCounts]) -> list[ColumnAggregate]:
+def count_all(columns: Sequence[TextCounts]) -> list[ColumnAggregate]:
     """For each column, count all values in a batch of rows, without their texts and lengths."""
     return _in_chunks(_count_chunk, columns)
 

@@ -31,7 +31,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
     AggregateBuffer,
-    count_values,
+    count_all,
     merge_counted,
 )
 from datahub_hyperjoin.spark.counting.notations import in_notation
@@ -426,7 +426,7 @@ class _TableBatch:
         self.requests: list[RequestedColumns] = []
         """All requests, also those of tables that were unreadable."""
         self.tables: list[_CountedTable] = []
-        self._columns = AggregateBuffer[_Key](count_values, merge_counted)
+        self._columns = AggregateBuffer[_Key](count_all, merge_counted)
 
     def read(self, request: RequestedColumns, kept: TableValues) -> None:
         """Read a table, and add its values to the batch; leave out a table that is unreadable."""
