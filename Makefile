@@ -87,6 +87,9 @@ matrix: compiler ## Run the fast tests with each Python from 3.10 to 3.13 that i
 bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; a quarter of an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_hin
 
+bench-peers: $(VENV)/.dev ## Compare whole runs with exact containment in polars and DuckDB, also on LAKES="FOLDER ..."; ten minutes
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_peers --lakes $(LAKES)
+
 bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables, and on TPC-H; minutes
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_profile
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch

@@ -65,10 +65,10 @@ class Run:
     """Greatest peak memory of a Python worker, in MiB."""
 
 
-def write_database(folder: Path, scale: int) -> None:
+def write_database(folder: Path, scale: int, kind: str = "parquet") -> None:
     """Generate the eight tables of TPC-H."""
     generator = str(Path(sys.executable).with_name("tpchgen-cli"))
-    command = [generator, "parquet", "--quiet", f"--scale-factor={scale}", f"--output-dir={folder}"]
+    command = [generator, kind, "--quiet", f"--scale-factor={scale}", f"--output-dir={folder}"]
     subprocess.run(command, check=True)
 
 
