@@ -33,7 +33,7 @@ _TEXT_SUFFIXES = {".csv", ".tsv"}
 
 _FEW_BYTES = 1 << 22
 """Total size of texts up to which a later run reads them without another process, in bytes."""
-_MANY_BYTES = 1 << 28
+_MANY_BYTES = 1 << 29
 """Total size of the tables up to which a whole run is faster without Spark, in bytes."""
 
 _MANY_VALUES = 1 << 27
@@ -97,7 +97,7 @@ def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        False for files on this machine and tables of databases, of at most 256 MiB in all. Tables
+        False for files on this machine and tables of databases, of at most 512 MiB in all. Tables
         that their database counts do not count here.
     """
     read = [table for table in tables if not counts_itself(table, config)]
@@ -136,7 +136,7 @@ def session_for(
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        None for files on this machine and tables of databases of at most 256 MiB in all, which
+        None for files on this machine and tables of databases of at most 512 MiB in all, which
         processes of this program read in less time.
     """
     return session() if may_need_spark(tables, config) else None

@@ -48,7 +48,7 @@ def find_joins(  # noqa: PLR0913 - one for each choice
 ) -> FoundJoins:
     """Find the columns that join with each other, and verify each join on the data.
 
-    Up to 256 MiB of files and database tables are read by processes of this program. Larger lakes
+    Up to 512 MiB of files and database tables are read by processes of this program. Larger lakes
     are read by Spark, which needs Java. Nothing is written, and nothing leaves this machine.
 
     Args:

@@ -207,7 +207,7 @@ def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
 
 
 class _Entries(NamedTuple):
-    """The distinct texts of several columns: nulls, words that may be null, and values."""
+    """The texts of several columns: nulls, words that may be null, and values."""
 
     nulls: list[int]
     """Number of rows of each column without a value."""
@@ -328,8 +328,9 @@ _BUFFER_BYTES = 1 << 20
 """Size at which the buffer is aggregated; a larger buffer is not faster."""
 _COLUMN_BYTES = 1 << 8
 """Bytes that each column adds to the estimated size of the buffer, besides its texts."""
-_MOST_PARTS = 16
-"""Number of parts of a column that are merged at once, since a merge sorts all values again."""
+_MOST_PARTS = 8
+"""Number of parts of a column that are merged at once, since a merge sorts all values again; more
+would take more memory where values repeat."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 

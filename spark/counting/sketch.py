@@ -30,8 +30,9 @@ from datahub_hyperjoin.tables import ValueHash
 
 Counts = npt.NDArray[np.int64]
 
-_MOST_WAITING = 1 << 23
-"""Number of hashes that wait to be counted together."""
+_MOST_WAITING, _MOST_PARTS = 1 << 22, 4
+"""Number of hashes that wait to be counted together, and of counted parts that wait to be merged,
+which bound the memory of a long column whose values repeat."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,9 +168,8 @@ class HashCounts:
     def values(self) -> DistinctValues:
         """Return the distinct hashes, without texts, and the number of rows of each."""
         self._count()
-        if len(self._counted) > 1:
-            self._counted = [merge_values(self._counted)]
-        return self._counted[0]
+        [first, *others] = self._counted
+        return merge_values(self._counted) if others else first
 
     def _count(self) -> None:
         ordered = np.sort(np.concatenate([*self._waiting, NO_VALUES.hashes]))
@@ -179,6 +179,8 @@ class HashCounts:
             DistinctValues(ordered[starts], counts, pa.nulls(len(starts), pa.string()))
         )
         self._waiting = []
+        if len(self._counted) == _MOST_PARTS:
+            self._counted = [merge_values(self._counted)]
 
 
 def to_bytes(hashes: Hashes) -> bytes:

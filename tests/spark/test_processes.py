@@ -112,7 +112,8 @@ def test_large_and_remote_tables_need_spark(make_table: MakeTable) -> None:
     large = replace(table, size=1 << 27)
     assert not need_spark([table, large], CONFIG)
     assert need_spark([table, far], CONFIG)
-    assert need_spark([large, large, table], CONFIG)
+    assert not need_spark([large] * 4, CONFIG)
+    assert need_spark([*[large] * 4, table], CONFIG)
     assert need_spark([table], ProfileConfig(split_bytes=1))
 
 
@@ -128,8 +129,8 @@ def test_spark_starts_for_large_and_remote_tables_only(make_table: MakeTable) ->
         name: session_for(tables, lambda: spark, CONFIG) is spark
         for name, tables in {
             "none": [],
-            "256 MiB": [part, part],
-            "more": [part, part, file],
+            "512 MiB": [part] * 4,
+            "more": [*[part] * 4, file],
             "remote": [far],
             "small tables of a database": [replace(relation, size=1 << 20)],
             "a view of unknown size": [replace(relation, size=0)],
@@ -138,7 +139,7 @@ def test_spark_starts_for_large_and_remote_tables_only(make_table: MakeTable) ->
     }
     assert started == {
         "none": False,
-        "256 MiB": False,
+        "512 MiB": False,
         "more": True,
         "remote": True,
         "small tables of a database": False,

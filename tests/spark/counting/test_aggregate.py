@@ -17,10 +17,12 @@ from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
     ColumnAggregate,
     aggregate_columns,
+    count_all,
     merge_aggregates,
+    merge_counted,
 )
 from datahub_hyperjoin.spark.counting.column_profiles import CountedColumn, profile_columns
-from datahub_hyperjoin.spark.counting.texts import count_texts
+from datahub_hyperjoin.spark.counting.texts import count_texts, list_texts
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
 from datahub_hyperjoin.value_forms import Notation
 
@@ -76,6 +78,20 @@ def test_merging_parts_equals_counting_the_whole_column(
         # A part whose values are all of another type is not sketched in the notation of the whole.
         merged, whole = (replace(each, notation=None, form_sketch=b"") for each in (merged, whole))
     assert merged == whole
+
+
+@given(COLUMNS, st.integers(0, 60))
+def test_all_values_counted_without_texts_equal_those_with_texts(
+    cells: list[str | None], cut: int
+) -> None:
+    column = pa.array(cells, pa.string())
+    parts = count_all([list_texts(part) for part in (column[:cut], column[cut:])])
+    found = merge_counted(parts).resolve_null_words()
+    [whole] = aggregate_columns([count_texts(column)], len(cells) + 1, in_forms=False)
+    expected = whole.resolve_null_words()
+    assert (found.rows, found.nulls, found.type) == (whole.rows, expected.nulls, whole.type)
+    assert found.values.hashes.tolist() == expected.values.hashes.tolist()
+    assert found.values.counts.tolist() == expected.values.counts.tolist()
 
 
 @given(PADDED, st.integers(0, 60), st.integers(1, 8))

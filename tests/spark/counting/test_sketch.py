@@ -1,6 +1,7 @@
 """Test the numbers of distinct values from sketches against exact counts."""
 
 from collections import Counter
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.arrow_bytes import bounds_of
 from datahub_hyperjoin.normal_form import hash_values
+from datahub_hyperjoin.spark.counting import sketch
 from datahub_hyperjoin.spark.counting.sketch import (
     DistinctValues,
+    HashCounts,
     ValueCounts,
     distinct_values,
     estimate_distinct,
@@ -46,6 +49,18 @@ def test_cutting_before_merging_equals_cutting_afterwards(
     assert parts.hashes.tolist() == whole.hashes.tolist()
     assert parts.counts.tolist() == whole.counts.tolist()
     assert parts.texts.equals(whole.texts)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=40))
+def test_hashes_counted_part_by_part_equal_a_plain_count(parts: list[list[int]]) -> None:
+    counts = HashCounts()
+    with mock.patch.object(sketch, "_MOST_WAITING", 5):
+        for part in parts:
+            counts.add(np.array(part, np.uint64))
+        values = counts.values()
+    plain = Counter(number for part in parts for number in part)
+    assert dict(zip(values.hashes.tolist(), values.counts.tolist(), strict=True)) == plain
+    assert values.hashes.tolist() == sorted(plain)
 
 
 @given(st.lists(WORDS | st.just([]), min_size=1, max_size=5), st.integers(1, 4))
