@@ -27,11 +27,11 @@ def polars_containment(folder: Path) -> Iterator[tuple[str, str, float]]:
         scan = pl.scan_parquet(file) if file.suffix == ".parquet" else pl.scan_csv(
             file, infer_schema_length=10_000, ignore_errors=True
         )  # fmt: skip
-        rows = scan.select(pl.len()).collect().item()
-        for name in scan.collect_schema():
-            distinct = scan.select(pl.col(name).drop_nulls().unique()).collect().to_series()
-            columns[file, name] = distinct.alias("value")
-            if len(distinct) >= max(_KEY * rows, _FEWEST):
+        rows = scan.collect()
+        for name in rows.columns:
+            distinct = rows.get_column(name).drop_nulls().unique().alias("value")
+            columns[file, name] = distinct
+            if len(distinct) >= max(_KEY * len(rows), _FEWEST):
                 keys.append((file, name))
     for key, column in product(keys, columns):
         held, asked = columns[key], columns[column]
@@ -49,14 +49,14 @@ def duckdb_containment(folder: Path) -> Iterator[tuple[str, str, float]]:
     with duckdb.connect(config={"threads": 1}) as connection:
         for file in _files(folder):
             read = "read_parquet" if file.suffix == ".parquet" else "read_csv"
-            source = f"{read}('{file}')"
-            types = connection.execute(f"DESCRIBE FROM {source}").fetchall()
-            [rows] = connection.execute(f"SELECT COUNT(*) FROM {source}").fetchone() or [0]
+            connection.execute(f"CREATE OR REPLACE TABLE source AS FROM {read}('{file}')")
+            types = connection.execute("DESCRIBE source").fetchall()
+            [rows] = connection.execute("SELECT COUNT(*) FROM source").fetchone() or [0]
             for name, kind, *_ in types:
                 table = f"c{len(columns)}"
                 quoted = '"' + name.replace('"', '""') + '"'
                 connection.execute(
-                    f"CREATE TABLE {table} AS SELECT DISTINCT {quoted} AS value FROM {source} "
+                    f"CREATE TABLE {table} AS SELECT DISTINCT {quoted} AS value FROM source "
                     f"WHERE {quoted} IS NOT NULL"
                 )
                 [count] = connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone() or [0]
