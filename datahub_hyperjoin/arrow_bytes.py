@@ -66,7 +66,7 @@ def distinct(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     [1, 3]
     """
     ordered = np.sort(values)
-    return ordered[run_starts(ordered)]
+    return ordered[starts_run(ordered)]
 
 
 def count_distinct(values: npt.NDArray[Any]) -> int:
@@ -75,13 +75,13 @@ def count_distinct(values: npt.NDArray[Any]) -> int:
     >>> count_distinct(np.array([3, 1, 3]))
     2
     """
-    return int(np.count_nonzero(run_starts(np.sort(values))))
+    return int(np.count_nonzero(starts_run(np.sort(values))))
 
 
-def run_starts(ordered: npt.NDArray[Any]) -> Mask:
+def starts_run(ordered: npt.NDArray[Any]) -> Mask:
     """Mark the first of each run of equal numbers.
 
-    >>> run_starts(np.array([1, 1, 3])).tolist()
+    >>> starts_run(np.array([1, 1, 3])).tolist()
     [True, False, True]
     """
     starts = np.ones(len(ordered), np.bool_)

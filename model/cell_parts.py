@@ -229,8 +229,9 @@ def _holding(lake: Lake, wanted: Hashes) -> tuple[sparse.csr_array, Int[np.ndarr
         columns = asked[block]
         sketches = [lake.profiles[column].sketch for column in columns.tolist()]
         found, bounds = concatenate_sketches(sketches)
-        at = np.flatnonzero(find_among(wanted, found)[1])
-        values.append(np.searchsorted(wanted, found[at]))
+        place, is_wanted = find_among(wanted, found)
+        at = np.flatnonzero(is_wanted)
+        values.append(place[at])
         owners.append(columns[np.searchsorted(bounds, at, side="right") - 1])
         is_cut = [lake.profiles[column].distinct_is_estimated for column in columns.tolist()]
         ends = bounds[1:][is_cut] - 1

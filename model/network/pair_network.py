@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 from scipy.special import erf
 
-from datahub_hyperjoin.model.signals.pairs import ColumnInts, PairInts, starts_run
+from datahub_hyperjoin.arrow_bytes import starts_run
+from datahub_hyperjoin.model.signals.pairs import ColumnInts, PairInts
 
 _EMPTY = np.float32(-5.0)
 """The maximum of a group without pairs. Few elements of a normalised state vector are smaller."""

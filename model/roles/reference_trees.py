@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int, Shaped
 from scipy.sparse import csr_array, eye_array
 
+from datahub_hyperjoin.arrow_bytes import starts_run
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.pair_scores import (
@@ -32,7 +33,6 @@ from datahub_hyperjoin.model.signals.pairs import (
     number_distinct,
     number_pairs,
     ranks_in_runs,
-    starts_run,
 )
 from datahub_hyperjoin.model.signals.sketches import row_products
 from datahub_hyperjoin.model.tree_ensemble import TreeEnsemble, shipped_trees

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from datahub_hyperjoin.arrow_bytes import starts_run
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
@@ -22,7 +23,6 @@ from datahub_hyperjoin.model.signals.pairs import (
     group_equal,
     number_pairs,
     ranks_in_runs,
-    starts_run,
 )
 from datahub_hyperjoin.model.signals.partners import most_partners
 from datahub_hyperjoin.model.signals.sketches import trust_in_numbers, weigh_shared

@@ -8,6 +8,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
+from datahub_hyperjoin.arrow_bytes import starts_run
+
 PairInts = Int[np.ndarray, " pair"]
 PairMask = Bool[np.ndarray, " pair"]
 PairFloats = Float[np.ndarray, " pair"]
@@ -78,13 +80,6 @@ def concatenate_ranges(
     ends = np.cumsum(sizes)
     count = int(ends[-1]) if len(ends) else 0
     return np.arange(count) + np.repeat(starts - (ends - sizes), sizes)
-
-
-def starts_run(ordered: Shaped[np.ndarray, " item"]) -> Bool[np.ndarray, " item"]:
-    """Mark the first of each run of equal numbers."""
-    is_first = np.ones(len(ordered), dtype=bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return is_first
 
 
 def chunks(count: int, size: int) -> Iterator[slice]:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Int, Int32, Real, UInt64
 from scipy import sparse
 
+from datahub_hyperjoin.arrow_bytes import starts_run
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
@@ -27,7 +28,6 @@ from datahub_hyperjoin.model.signals.pairs import (
     chunks,
     number_distinct,
     search_slices,
-    starts_run,
 )
 
 _Hashes = UInt64[np.ndarray, " hash"]

@@ -20,6 +20,7 @@ from datahub_hyperjoin.arrow_bytes import (
     Indices,
     StringBytes,
     bounds_of,
+    distinct,
     index_within,
     reduce_each,
 )
@@ -142,9 +143,7 @@ def form_sketches(
         hashes = hash_values(canonical_forms(pa.concat_arrays(parts), notation), value_hash)
         ends = np.cumsum([*map(len, parts)])[:-1]
         for column, own in zip(columns, np.split(hashes, ends), strict=True):
-            # `np.unique` takes many times as long as a sort.
-            own.sort()
-            sketches[column][notation] = own[np.append(True, own[1:] != own[:-1])][:size]
+            sketches[column][notation] = distinct(own)[:size]
     return sketches
 
 

@@ -23,7 +23,7 @@ from datahub_hyperjoin.arrow_bytes import (
     bounds_of,
     index_within,
     reduce_each,
-    run_starts,
+    starts_run,
 )
 from datahub_hyperjoin.normal_form import Hashes, Synonyms, hash_values
 from datahub_hyperjoin.tables import ValueHash
@@ -65,9 +65,10 @@ class DistinctValues:
             self.hashes[mask], self.counts[mask], self.texts.filter(pa.array(mask))
         )
 
-    def without_texts(self) -> "DistinctValues":
-        """Return a copy without the texts, which take most of the memory."""
-        return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
+    @classmethod
+    def without_texts(cls, hashes: Hashes, counts: Counts) -> "DistinctValues":
+        """Return values without their texts, which would take most of the memory."""
+        return cls(hashes, counts, pa.nulls(len(hashes), pa.string()))
 
     def translate(self, synonyms: Synonyms) -> "DistinctValues":
         """Merge values that are synonyms, so that there may be fewer meanings than values."""
@@ -173,11 +174,9 @@ class HashCounts:
 
     def _count(self) -> None:
         ordered = np.sort(np.concatenate([*self._waiting, NO_VALUES.hashes]))
-        starts = np.flatnonzero(run_starts(ordered))
+        starts = np.flatnonzero(starts_run(ordered))
         counts = np.diff(starts, append=len(ordered))
-        self._counted.append(
-            DistinctValues(ordered[starts], counts, pa.nulls(len(starts), pa.string()))
-        )
+        self._counted.append(DistinctValues.without_texts(ordered[starts], counts))
         self._waiting = []
         if len(self._counted) == _MOST_PARTS:
             self._counted = [merge_values(self._counted)]
@@ -231,8 +230,7 @@ def _group_by_hash(
         order[begin:end] = hashes[begin:end].argsort()
     order += np.repeat(bounds[:-1], np.diff(bounds))
     ordered = hashes[order]
-    starts_group = np.ones(len(hashes), np.bool_)
-    starts_group[1:] = ordered[1:] != ordered[:-1]
+    starts_group = starts_run(ordered)
     starts_group[bounds[:-1][np.diff(bounds) > 0]] = True
     starts = np.flatnonzero(starts_group)
     counts, rows = counts[order], order

@@ -1,6 +1,6 @@
 """Read Parquet files."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -153,6 +153,19 @@ def _long_bytes(metadata: pq.FileMetaData, columns: Iterable[Column]) -> list[st
     return [path for path in binary if sizes[path] > CONTENT_BYTES * counts[path]]
 
 
+def _step_rows(
+    file: pq.ParquetFile, groups: range, read: Callable[[int], Iterator[pa.RecordBatch]]
+) -> int:
+    """Return how many rows to read at a time, as the size of the first ones in memory tells.
+
+    The file does not tell it, since equal values share no bytes in memory.
+    """
+    if sum(file.metadata.row_group(group).num_rows for group in groups) <= STEP_ROWS:
+        return STEP_ROWS
+    size = max((step.nbytes / len(step) for step in islice(read(STEP_ROWS), 1)), default=1)
+    return int(np.clip(_STEP_BYTES / max(size, 1), STEP_ROWS, _MOST_STEP_ROWS))
+
+
 def _batches(
     file: pq.ParquetFile,
     columns: tuple[Column, ...],
@@ -171,10 +184,7 @@ def _batches(
         return (flatten(_decode(step, texts), read) for step in found)
 
     with file, translate_read_errors():
-        # The file does not tell the size of a row in memory, where equal values share no bytes.
-        size = max((step.nbytes / len(step) for step in islice(steps(STEP_ROWS), 1)), default=1)
-        rows = int(np.clip(_STEP_BYTES / max(size, 1), STEP_ROWS, _MOST_STEP_ROWS))
-        for batch in merge_batches(steps(rows), cells=_BATCH_CELLS):
+        for batch in merge_batches(steps(_step_rows(file, groups, steps)), cells=_BATCH_CELLS):
             nulls = [pa.nulls(len(batch), pa.string())] * len(unread)
             names = [*batch.schema.names, *unread]
             yield pa.RecordBatch.from_arrays([*batch.columns, *nulls], names) if unread else batch

@@ -377,9 +377,7 @@ def _columns_of(rows: Iterable[_Row]) -> dict[int, _Values]:
 def _merged(parts: Sequence[_Values]) -> _Values:
     if len(parts) == 1:
         return parts[0]
-    merged = merge_values(
-        DistinctValues(*part, pa.nulls(len(part[0]), pa.string())) for part in parts
-    )
+    merged = merge_values(DistinctValues.without_texts(*part) for part in parts)
     return merged.hashes, merged.counts
 
 

@@ -308,8 +308,7 @@ def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
 def _values(rows: pa.Table, at: int) -> DistinctValues:
     hashes = np.frombuffer(rows["hashes"][at].as_buffer(), "<u8")
     counts = np.frombuffer(rows["counts"][at].as_buffer(), rows["count_type"][at].as_py())
-    # Without texts, as after reading: they would take most of the memory.
-    return DistinctValues(hashes, counts.astype(np.int64), pa.nulls(len(hashes)))
+    return DistinctValues.without_texts(hashes, counts.astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True)
